@@ -499,7 +499,11 @@ class MadeBy:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """An instruction and the steps that carry it out. `trajectory_id` is also the sample's key in a shard."""
+    """An instruction and the steps that carry it out. `trajectory_id` is also the sample's key in a shard.
+
+    `platform`, `app` and `website` are None where nothing said them; their `_basis` tells whether they were read
+    on the screen or inferred from words (or from one another).
+    """
 
     trajectory_id: str
     source: Source
@@ -511,6 +515,9 @@ class Trajectory:
     platform: Platform | None = None
     app: str | None = None
     website: str | None = None
+    platform_basis: Basis | None = None
+    app_basis: Basis | None = None
+    website_basis: Basis | None = None
     plan: tuple[str, ...] | None = None
     schema: Literal["trajectory/1"] = field(default="trajectory/1")
 
