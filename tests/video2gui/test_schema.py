@@ -108,10 +108,10 @@ def trajectories(draw: st.DrawFn) -> schema.Trajectory:
         end,
         tuple(draw(st.lists(steps(), max_size=4))),
         schema.MadeBy("observed/1", "digest", ("ocr",), ()),
-        draw(st.sampled_from([*get_args(schema.Platform), None])),
-        draw(optional),
-        draw(optional),
-        draw(st.none() | st.lists(words, max_size=2).map(tuple)),
+        platform=draw(st.sampled_from([*get_args(schema.Platform), None])),
+        app=draw(optional),
+        website=draw(optional),
+        plan=draw(st.none() | st.lists(words, max_size=2).map(tuple)),
     )
 
 
