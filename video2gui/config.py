@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from video2gui import codec
 from video2gui.errors import ConfigError, SchemaError
-from video2gui.timebase import NS_PER_S
+from video2gui.timebase import NS_PER_MS, NS_PER_S
 
 
 def _range(name: str, value: float, low: float, high: float) -> None:
@@ -69,10 +69,20 @@ class AnnotateSettings:
     reader: Literal["pyav", "decord"] = "pyav"
     min_confidence: float = 0.5
     min_steps: int = 2
+    max_steps: int = 200  # a longer task is cut at its longest pause
+    task_pause_ns: int = 15 * NS_PER_S  # nothing done for so long: a new task
+    marked_pause_ns: int = 4 * NS_PER_S  # the same where a cut or the speaker marks it, too
+    wait_ns: int = 1500 * NS_PER_MS  # an effect that comes later than this was waited for
+    min_placed: float = 0.8  # share of the steps that happen at a place whose place must be known
+    max_gaps: float = 0.34  # share of the joints between steps that may be broken
     deadline_ns: int = 1800 * NS_PER_S  # one video, from decode to steps
 
     def __post_init__(self) -> None:
         _range("min_confidence", self.min_confidence, 0, 1)
+        _range("min_placed", self.min_placed, 0, 1)
+        _range("max_gaps", self.max_gaps, 0, 1)
+        _range("min_steps", self.min_steps, 1, 999)
+        _range("max_steps", self.max_steps, self.min_steps, 999)
 
 
 @dataclass(frozen=True, slots=True)
