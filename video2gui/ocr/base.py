@@ -1,4 +1,4 @@
-"""Reading text from a picture, behind one method."""
+"""Reading text from a picture, behind two methods."""
 
 from __future__ import annotations
 
@@ -19,11 +19,22 @@ class TextLine:
 
 
 class Ocr(Protocol):
-    """A text reader. `name` and `version` go into the provenance of what it read."""
+    """A text reader. `name` and `version` go into the provenance of what it read.
+
+    Images are uint8 (H, W, 3) RGB of any size from 1x1. Both methods raise `BackendError` when the engine fails.
+    """
 
     name: str
     version: str
 
     def read(self, image: Image) -> list[TextLine]:
-        """Lines of uint8 (H, W, 3) RGB, top to bottom, then left to right. No text is an empty list."""
+        """Find and read all lines, top to bottom, then left to right. No text is an empty list."""
+        ...
+
+    def read_line(self, image: Image) -> TextLine | None:
+        """Read a crop that holds one line and little else, without looking for it: much cheaper than `read`.
+
+        None where the recogniser saw no character. What is not text may come back as a few characters of low
+        confidence: weigh `confidence`.
+        """
         ...
