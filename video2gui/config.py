@@ -30,7 +30,8 @@ class FilterSettings:
     min_score: float = 0.5
     min_duration_ns: int = 5 * NS_PER_S
     max_duration_ns: int = 720 * NS_PER_S
-    languages: tuple[str, ...] = ()  # empty: all
+    languages: tuple[str, ...] = ()  # empty: all; "pt" and "pt-BR" are one language
+    removed: tuple[str, ...] = ()  # ids, URLs and channel names that must not be used
 
     def __post_init__(self) -> None:
         _range("min_score", self.min_score, 0, 1)

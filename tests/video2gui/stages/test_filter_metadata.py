@@ -1,0 +1,62 @@
+"""The rules drop what could not be had; what a row does not say never drops it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from video2gui.config import FilterSettings
+from video2gui.schema import VideoMeta
+from video2gui.stages.filter_metadata import filter_metadata
+from video2gui.timebase import NS_PER_S
+
+ROW = VideoMeta("a", "a", "https://www.youtube.com/watch?v=a", "f:1", title="How to merge cells in LibreOffice Calc")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"availability": "private"}, "unavailable"),
+        ({"availability": "removed"}, "unavailable"),
+        ({"title": "[Private video]"}, "unavailable"),
+        ({"live_status": "is_live"}, "live"),
+        ({"live_status": "is_upcoming"}, "live"),
+        ({"age_limit": 18}, "age_gated"),
+        ({"duration_ns": 4 * NS_PER_S}, "too_short"),
+        ({"duration_ns": 721 * NS_PER_S}, "too_long"),
+    ],
+)
+def test_what_cannot_be_had_is_dropped(change: dict[str, object], reason: str) -> None:
+    verdict = filter_metadata(replace(ROW, **change), FilterSettings())
+    assert (verdict.keep, verdict.reason, verdict.stage) == (False, reason, "filter_metadata")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"availability": "unlisted"},
+        {"live_status": "was_live"},
+        {"age_limit": 0},
+        {"duration_ns": 5 * NS_PER_S},
+        {"duration_ns": 720 * NS_PER_S},
+        {"language": "pt"},
+    ],
+)
+def test_the_rest_is_kept(change: dict[str, object]) -> None:
+    assert filter_metadata(replace(ROW, **change), FilterSettings()).keep
+
+
+@pytest.mark.parametrize(
+    ("language", "keep"), [("pt", True), ("pt-PT", True), ("EN-us", True), ("fr", False), (None, True)]
+)
+def test_languages_asked_for(language: str | None, keep: bool) -> None:
+    settings = FilterSettings(languages=("pt-BR", "en"))
+    assert filter_metadata(replace(ROW, language=language), settings).keep is keep
+
+
+@pytest.mark.parametrize("removed", ["a", "https://www.youtube.com/watch?v=a", "Lessons"])
+def test_removals_are_honoured(removed: str) -> None:
+    settings = FilterSettings(removed=("zzz", removed))
+    assert filter_metadata(replace(ROW, channel="Lessons"), settings).reason == "removed"
