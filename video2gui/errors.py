@@ -6,6 +6,7 @@
         ConfigError         a setting is unknown or out of range
       FetchError            a video could not be had; `kind` says why
       VideoError            a file could not be read as video
+      CaptionError          a file could not be read as captions
       BackendError          a model or tool behind a protocol failed
         MissingExtraError   a package is not installed; the message is the install command
       SchemaError           a value does not fit `trajectory/1` or another schema; says where
@@ -98,6 +99,12 @@ class VideoError(Video2GuiError):
     """A file could not be read as video. `address` is its path."""
 
     name = "video"
+
+
+class CaptionError(Video2GuiError):
+    """A file could not be read as captions. `address` is its path."""
+
+    name = "caption"
 
 
 class BackendError(Video2GuiError):

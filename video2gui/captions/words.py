@@ -33,11 +33,15 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The cues of one track, in order of time; rolling automatic captions already de-rolled."""
+    """The cues of one track, in order of time; rolling automatic captions already de-rolled.
+
+    `damaged` counts the cues that could not be read and were left out.
+    """
 
     cues: tuple[Cue, ...]
     language: str | None = None
     automatic: bool = False
+    damaged: int = 0
 
     def words(self) -> tuple[Word, ...]:
         return tuple(word for cue in self.cues for word in cue.words)
