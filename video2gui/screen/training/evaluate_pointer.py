@@ -1,0 +1,141 @@
+"""How well the pointer is found, on clips with a true track.
+
+    python -m video2gui.screen.training.evaluate_pointer CLIPS [--model FILE] [--rate 15]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from video2gui.errors import load_extra
+from video2gui.screen.observed import PointerSample
+from video2gui.screen.pointer import BoxPx, PointerFinder, PointerTracker
+from video2gui.video import open_video
+from video2gui.video.frame import Image
+
+_TOLERANCE_PX = 14.0  # at 1280 wide
+
+
+@dataclass(frozen=True, slots=True)
+class TrackScore:
+    """Frames counted from the first row of the true track on.
+
+    `within` is the share of frames with a visible pointer whose sample is visible and within 14 px at 1280 wide,
+    `place` the same where a kept last place counts too, `presence` the share whose visibility is right.
+    """
+
+    clip: str
+    frames: int
+    within: float
+    place: float
+    presence: float
+    median_px: float
+    cpu_s: float
+    video_s: float
+
+
+def changed_boxes(before: Image | None, image: Image) -> tuple[Image, list[BoxPx]]:
+    """The frame's 320-cell miniature and boxes of what changed against the one before."""
+    cv2 = load_extra("cv2", "see")
+    h, w = image.shape[:2]
+    cell = max(1.0, max(w, h) / 320)
+    small: Image = cv2.resize(image, (round(w / cell), round(h / cell)), interpolation=cv2.INTER_AREA)
+    if before is None:
+        return small, [(0, 0, w, h)]
+    hot = (cv2.absdiff(small, before) >= 6).any(axis=2).astype(np.uint8)
+    if not hot.any():
+        return small, []
+    _, _, stats, _ = cv2.connectedComponentsWithStats(cv2.dilate(hot, np.ones((3, 3), np.uint8)))
+    return small, [
+        (int(x * cell), int(y * cell), min(w, int((x + bw) * cell)), min(h, int((y + bh) * cell)))
+        for x, y, bw, bh, _ in stats[1:]
+    ]
+
+
+def track_video(path: Path, finder: PointerFinder, rate: float) -> tuple[list[PointerSample], float, tuple[int, int]]:
+    """Samples at about `rate` a second, the tracker's CPU seconds, the frame's size."""
+    tracker = PointerTracker(finder)
+    small: Image | None = None
+    cpu, next_ns, size = 0.0, 0, (0, 0)
+    with open_video(path) as reader:
+        for frame in reader.frames():
+            if frame.pts_ns < next_ns:
+                continue
+            next_ns = frame.pts_ns + int(0.9e9 / rate)
+            size = frame.size_wh
+            small, boxes = changed_boxes(small, frame.image)
+            started = time.process_time()
+            tracker.update(frame.pts_ns, frame.image, boxes)
+            cpu += time.process_time() - started
+    return tracker.samples, cpu, size
+
+
+def score_track(samples: list[PointerSample], rows: list[list[float]], size_wh: tuple[int, int]) -> dict[str, float]:
+    """Compares with rows (t, x, y, cursor, w, h, ...) of a true track. Other owners may call this."""
+    times = np.array([r[0] for r in rows])
+    errors, kept, right = [], [], []
+    for sample in samples:
+        k = int(np.searchsorted(times, sample.time_ns / 1e9, "right")) - 1
+        if k < 0:
+            continue
+        seen = max(rows[k][4], rows[k][5]) > 1
+        right.append(sample.visible == seen)
+        if seen:
+            error = float("inf")
+            if sample.point is not None:
+                x, y = sample.point.to_px(size_wh)
+                error = float(np.hypot(x - rows[k][1], y - rows[k][2])) * 1280 / size_wh[0]
+            kept.append(error)
+            errors.append(error if sample.visible else float("inf"))
+    good = [e for e in errors if e <= _TOLERANCE_PX]
+    return {
+        "frames": len(right),
+        "within": len(good) / max(1, len(errors)),
+        "place": sum(e <= _TOLERANCE_PX for e in kept) / max(1, len(kept)),
+        "presence": sum(right) / max(1, len(right)),
+        "median_px": float(np.median(good)) if good else float("nan"),
+    }
+
+
+def evaluate_clip(folder: Path, finder: PointerFinder, rate: float = 15.0) -> TrackScore:
+    samples, cpu, size = track_video(folder / "video.mp4", finder, rate)
+    rows = json.loads((folder / "track.json").read_text())["rows"]
+    s = score_track(samples, rows, size)
+    return TrackScore(
+        folder.name, int(s["frames"]), s["within"], s["place"], s["presence"], s["median_px"], cpu,
+        samples[-1].time_ns / 1e9 if samples else 0.0,
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("clips", type=Path)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--rate", type=float, default=15.0)
+    args = parser.parse_args()
+    finder = PointerFinder(args.model) if args.model else PointerFinder()
+    print("| clip | frames | within 14 px | place within | presence | median px | ms CPU per video s |")
+    print("|---|---|---|---|---|---|---|")
+    scores = []
+    for folder in sorted(p for p in args.clips.iterdir() if (p / "track.json").exists()):
+        scores.append(s := evaluate_clip(folder, finder, args.rate))
+        _print(s.clip, str(s.frames), s.within, s.place, s.presence, s.median_px, 1000 * s.cpu_s / max(s.video_s, 1e-9))
+    if scores:
+        n = np.array([s.frames for s in scores], float)
+        mean = [float(np.average([getattr(s, k) for s in scores], weights=n)) for k in ("within", "place", "presence")]
+        _print("all", str(int(n.sum())), *mean, float(np.nanmedian([s.median_px for s in scores])),
+               1000 * sum(s.cpu_s for s in scores) / sum(s.video_s for s in scores))  # fmt: skip
+
+
+def _print(clip: str, frames: str, within: float, place: float, presence: float, px: float, ms: float) -> None:
+    print(f"| {clip} | {frames} | {within:.3f} | {place:.3f} | {presence:.3f} | {px:.1f} | {ms:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
