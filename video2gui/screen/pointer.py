@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -163,110 +163,135 @@ def _meet(a: Sequence[float], b: Sequence[float], margin: float = 0.0) -> bool:
 # --- tracker ----------------------------------------------------------------------------------------------------
 
 _CUT_SHARE = 0.5  # of the frame changed: a new scene
-_SURE = 0.5  # a candidate seen for the first time
-_LIKELY = 0.3  # one where the pointer was, or is expected
+_CALM_SHARE = 0.1  # up to here a move is believed; in a film something always moves
+_SURE = 0.5  # score of a candidate seen for the first time
+_LIKELY = 0.3  # of one where the pointer was, or near it
+_STRIKING = 0.7  # of one far from where the pointer went out of sight
+_SAME_PX = 5.0  # found again within this: it has not moved
+_STILL_PX = 1.5  # closer than this is the network's own noise
 _PROOFS = 2  # moves after which a candidate is taken for the pointer
-_LOST_AFTER_NS = 500_000_000
+_TRACKS = 4  # things followed at a time
+_BIG_BOX_PX = 160
 #: How many pixels may be searched per second of video beyond what is near the pointer.
 _BUDGET_PX_PER_S = 2_000_000
 _PATCH_PX = 12
 
 
+@dataclass(slots=True, eq=False)
+class _Track:
+    """Something that looks like a pointer, followed: where it is or was last seen, and since which frame."""
+
+    at: Candidate
+    patch: Image
+    visible: bool = True
+    before: Candidate | None = None
+    #: numbers of the frames in which it moved as a pointer does: gone here, there again nearby
+    moves: list[int] = field(default_factory=list)
+    #: (frame number, place, visible), one for each frame since it was first seen
+    history: list[tuple[int, Candidate, bool]] = field(default_factory=list)
+
+
 class PointerTracker:
     """Follows the pointer through the frames of one video, given in order.
 
-    A candidate counts once it was seen to move: until then samples say None, and afterwards they are filled in
-    from where it was first seen. `samples` is therefore complete only after the last frame.
+    What looks like a pointer counts once it was seen to move: until then samples say None, and afterwards they are
+    filled in from where it was first seen. When something else turns out to be what moves, the samples since then
+    are put right, too. `samples` is therefore final only after the last frame.
     """
 
     def __init__(self, finder: PointerFinder | None = None) -> None:
         self._finder = finder or PointerFinder()
         self.samples: list[PointerSample] = []
-        self._at: Candidate | None = None
-        self._visible = False
-        self._before: Candidate | None = None
-        self._patch: Image | None = None
-        self._proofs = 0
-        self._waiting: list[tuple[int, PointerSample]] = []
+        self._tracks: list[_Track] = []
+        self._pointer: _Track | None = None
         self._budget_px = 0.0
         self._last_ns = 0
-        self._seen_ns = 0
         self._size_wh = (0, 0)
 
     @property
     def box_px(self) -> tuple[float, float, float, float] | None:
         """What the pointer's picture covers in the newest frame, None where it isn't seen."""
-        return self._at.box_px if self._at and self._visible else None
+        return self._pointer.at.box_px if self._pointer and self._pointer.visible else None
 
     def update(self, pts_ns: int, image: Image, changed_boxes_px: Sequence[BoxPx]) -> PointerSample:
         """The pointer in this frame; the boxes are what changed since the frame before (all of it for the first)."""
         size_wh = (image.shape[1], image.shape[0])
         first = size_wh != self._size_wh
         self._size_wh = size_wh
-        self._budget_px = min(
-            self._budget_px + _BUDGET_PX_PER_S * max(0, pts_ns - self._last_ns) / 1e9, 2.0 * size_wh[0] * size_wh[1]
-        )
+        area = size_wh[0] * size_wh[1]
+        earned = _BUDGET_PX_PER_S * max(0, pts_ns - self._last_ns) / 1e9
+        self._budget_px = float(area) if first else min(self._budget_px + earned, 2.0 * area)
         self._last_ns = pts_ns
-        share = sum((b[2] - b[0]) * (b[3] - b[1]) for b in changed_boxes_px) / (size_wh[0] * size_wh[1])
+        share = sum((b[2] - b[0]) * (b[3] - b[1]) for b in changed_boxes_px) / area
         if first or share > _CUT_SHARE:
-            self._start_over(image, forget=first)
-        elif changed_boxes_px or self._place_changed(image):
-            self._follow(image, changed_boxes_px)
-        if self._visible:
-            self._seen_ns = pts_ns
+            self._search_all(image)
+        else:
+            self._follow(image, changed_boxes_px, calm=share < _CALM_SHARE)
+        self._choose()
         return self._record(pts_ns)
 
     # -- what to do with a frame
 
-    def _start_over(self, image: Image, *, forget: bool) -> None:
-        """A new scene: the pointer may be anywhere, and what was learnt of the old one's place is void."""
-        if self._at and not forget:
-            near = self._best(self._finder.find(image, [_around(self._at, 64)]), (), anywhere=True)
-            if near and near.score >= _SURE and near.distance_px(self._at) < 48:
-                self._accept(image, near, moved=False)
-                return
-        if not forget and not self._afford(image.shape[0] * image.shape[1]):
-            self._visible = False
-            return
-        best = self._best(self._finder.find_anywhere(image), (), anywhere=True)
-        if best and best.score >= _SURE:
-            if self._proofs < _PROOFS:
-                self._drop()
-            self._accept(image, best, moved=False)
-        else:
-            self._visible = False
+    def _search_all(self, image: Image) -> None:
+        """A new scene: the pointer is near where it was, or may be anywhere."""
+        found: list[Candidate] = []
+        if self._pointer:
+            found = self._finder.find(image, [_around(self._pointer.at, 64)], _SURE)
+            found = [c for c in found if c.distance_px(self._pointer.at) < self._scale(48)]
+        if not found and self._afford(image.shape[0] * image.shape[1]):
+            found = self._finder.find_anywhere(image, _SURE)
+        self._tracks = [self._pointer] if self._pointer else []
+        if self._pointer:
+            match = self._match(self._pointer, found)
+            self._see(self._pointer, match, image, calm=False)
+            found = [c for c in found if c is not match]
+        self._start_tracks(found, image)
 
-    def _follow(self, image: Image, changed: Sequence[BoxPx]) -> None:
-        disturbed = self._at is None or not self._visible or self._touched(changed) or self._place_changed(image)
-        if not disturbed and self._proofs >= _PROOFS:
-            return  # nothing changed where it is, so it is still there
+    def _follow(self, image: Image, changed: Sequence[BoxPx], *, calm: bool) -> None:
+        touched = [t for t in self._tracks if self._touched(t, image, changed)]
         boxes = self._affordable(changed)
-        if self._at and disturbed:
-            boxes.append(_around(self._at, 24))
+        boxes += [_around(t.at, 24) for t in touched if t is self._pointer or self._afford(_LEAST_SIDE_PX**2)]
         found = self._finder.find(image, boxes) if boxes else []
-        best = self._best(found, changed)
-        if best is None:
-            if disturbed:
-                self._visible = False
-            return
-        moved = self._at is not None and best.distance_px(self._at) > 3.0
-        self._accept(image, best, moved=moved)
+        # what neither changed nor is followed is scenery
+        fresh = [c for c in found if any(_meet(c.box_px, b, margin=4) for b in changed)]
+        for track in sorted(self._tracks, key=lambda t: (t is not self._pointer, -len(t.moves))):
+            again = [c for c in found if c.distance_px(track.at) <= _SAME_PX and c.score >= _LIKELY]
+            if again:
+                match: Candidate | None = min(again, key=track.at.distance_px)
+            elif track in touched or not track.visible:
+                match = self._match(track, fresh)
+            else:
+                continue  # nothing changed where it is, so it is still there
+            self._see(track, match, image, calm=calm)
+            if match:
+                # one thing is one pointer: nothing else is looked for within it
+                found = [c for c in found if c.distance_px(match) > _SAME_PX]
+                fresh = [c for c in fresh if c.distance_px(match) > _SAME_PX]
+        self._start_tracks(fresh, image)
+
+    def _touched(self, track: _Track, image: Image, changed: Sequence[BoxPx]) -> bool:
+        if not track.visible:
+            return False
+        if any(_meet(track.at.box_px, b, margin=4) for b in changed):
+            return True
+        now = _patch(image, track.at)
+        return now.shape != track.patch.shape or float(np.abs(now.astype(np.int16) - track.patch).mean()) > 8.0
 
     def _affordable(self, changed: Sequence[BoxPx]) -> list[BoxPx]:
-        """Changed boxes to look at: those the pointer's picture may make first, then nearest first, while they last."""
+        """Changed boxes to look at: those a pointer's picture may make first, then nearest first, while they last."""
         chosen: list[BoxPx] = []
         for box in sorted(changed, key=self._rank):
-            area = (box[2] - box[0] + 2 * _MARGIN_PX) * (box[3] - box[1] + 2 * _MARGIN_PX)
-            if self._afford(area):
+            if self._afford((box[2] - box[0] + 2 * _MARGIN_PX) * (box[3] - box[1] + 2 * _MARGIN_PX)):
                 chosen.append(box)
         return chosen
 
     def _rank(self, box: BoxPx) -> tuple[bool, float]:
-        big = max(box[2] - box[0], box[3] - box[1]) > 160
-        if self._at is None:
+        big = max(box[2] - box[0], box[3] - box[1]) > self._scale(_BIG_BOX_PX)
+        if self._pointer is None:
             return big, 0.0
-        dx = max(box[0] - self._at.x_px, 0.0, self._at.x_px - box[2])
-        dy = max(box[1] - self._at.y_px, 0.0, self._at.y_px - box[3])
+        at = self._pointer.at
+        dx = max(box[0] - at.x_px, 0.0, at.x_px - box[2])
+        dy = max(box[1] - at.y_px, 0.0, at.y_px - box[3])
         return big, float(np.hypot(dx, dy))
 
     def _afford(self, area_px: float) -> bool:
@@ -275,80 +300,80 @@ class PointerTracker:
         self._budget_px -= area_px
         return True
 
-    def _touched(self, changed: Sequence[BoxPx]) -> bool:
-        return self._at is not None and any(_meet(self._at.box_px, b, margin=4) for b in changed)
-
-    def _best(self, found: Sequence[Candidate], changed: Sequence[BoxPx], *, anywhere: bool = False) -> Candidate | None:
-        """The candidate that fits best; one that neither changed nor stands where the pointer stood is scenery."""
-        expected = self._expected()
+    def _match(self, track: _Track, fresh: Sequence[Candidate]) -> Candidate | None:
+        """Where a track that left its place is now, as far as one can tell."""
         best, best_value = None, 0.0
-        for c in found:
-            stays = self._at is not None and c.distance_px(self._at) <= 3.0
-            if not (anywhere or stays or any(_meet(c.box_px, b, margin=4) for b in changed)):
-                continue
-            near = float(np.exp(-min(c.distance_px(e) for e in expected) / self._scale(60))) if expected else 0.0
-            if c.score < _LIKELY or (c.score < _SURE and near < 0.3):
-                continue
-            same = self._at is not None and c.shape == self._at.shape
-            value = c.score + 0.25 * near + 0.05 * same
-            if value > best_value:
+        for c in fresh:
+            distance = min(c.distance_px(e) for e in _expected(track))
+            near = float(np.exp(-distance / self._scale(80)))
+            least = _LIKELY if near > 0.3 else _SURE if track.visible else _STRIKING
+            value = c.score + 0.25 * near + (0.05 if c.shape == track.at.shape else 0.0)
+            if c.score >= least and value > best_value:
                 best, best_value = c, value
         return best
-
-    def _expected(self) -> list[Candidate]:
-        """Where it was, and where it would be if it went on as it went last."""
-        if self._at is None:
-            return []
-        places = [self._at]
-        if self._before is not None:
-            x, y = 2 * self._at.x_px - self._before.x_px, 2 * self._at.y_px - self._before.y_px
-            places.append(replace(self._at, x_px=x, y_px=y))
-        return places
 
     def _scale(self, px: float) -> float:
         return px * max(self._size_wh) / 1280
 
     # -- what is known
 
-    def _accept(self, image: Image, found: Candidate, *, moved: bool) -> None:
-        if moved:
-            self._proofs += 1
-        self._before = self._at if moved and self._visible else None
-        self._at, self._visible = found, True
-        self._patch = self._cut_patch(image)
+    def _see(self, track: _Track, match: Candidate | None, image: Image, *, calm: bool) -> None:
+        if match is None:
+            track.visible, track.before = False, None
+            return
+        moved = match.distance_px(track.at)
+        if moved > _SAME_PX and calm and match.score >= _SURE:
+            track.moves.append(len(self.samples))
+        track.before = track.at if moved > _SAME_PX and track.visible else None
+        if moved <= _STILL_PX:
+            # the same place: hold it steady, take over how it looks now
+            match = replace(match, x_px=track.at.x_px, y_px=track.at.y_px)
+        track.at, track.visible, track.patch = match, True, _patch(image, match)
 
-    def _drop(self) -> None:
-        """What was followed so far was never seen to move: it isn't the pointer."""
-        self._at, self._visible, self._before, self._proofs = None, False, None, 0
-        self._waiting.clear()
+    def _start_tracks(self, found: Sequence[Candidate], image: Image) -> None:
+        for c in found:
+            if c.score >= _SURE:
+                self._tracks.append(_Track(c, _patch(image, c)))
+        if len(self._tracks) > _TRACKS:
+            self._tracks.sort(key=lambda t: (t is not self._pointer, -len(t.moves), not t.visible, -t.at.score))
+            del self._tracks[_TRACKS:]
 
-    def _cut_patch(self, image: Image) -> Image | None:
-        if self._at is None:
-            return None
-        x, y = int(self._at.x_px), int(self._at.y_px)
-        return image[max(0, y - _PATCH_PX) : y + _PATCH_PX, max(0, x - _PATCH_PX) : x + _PATCH_PX].copy()
-
-    def _place_changed(self, image: Image) -> bool:
-        """Whether the picture at the last place differs from when it was seen there (only while visible)."""
-        if not self._visible or self._patch is None:
-            return False
-        now = self._cut_patch(image)
-        assert now is not None
-        return float(np.abs(now.astype(np.int16) - self._patch).mean()) > 8.0
+    def _choose(self) -> None:
+        """The pointer is what moved; it stops being it when something else moved and it did not."""
+        for track in self._tracks:
+            track.history.append((len(self.samples), track.at, track.visible))
+        held = self._pointer
+        since = held.moves[-1] if held else -1
+        rivals = [t for t in self._tracks if t is not held and sum(m > since for m in t.moves) >= _PROOFS]
+        if not rivals:
+            return
+        winner = max(rivals, key=lambda t: len(t.moves))
+        self._pointer = winner
+        for number, place, visible in winner.history:
+            if number < len(self.samples) and number > since:
+                self.samples[number] = self._sample(self.samples[number].time_ns, place, visible)
 
     def _record(self, pts_ns: int) -> PointerSample:
-        if self._at is None:
+        if self._pointer is None:
             sample = PointerSample(pts_ns, None, visible=False, shape=None, confidence=0.0)
         else:
-            point = Point.from_px(self._at.x_px, self._at.y_px, self._size_wh)
-            score = self._at.score if self._visible else 0.0
-            sample = PointerSample(pts_ns, point, self._visible, self._at.shape, score)
-        if self._at is not None and self._proofs < _PROOFS:
-            self._waiting.append((len(self.samples), sample))
-            sample = PointerSample(pts_ns, None, visible=False, shape=None, confidence=0.0)
+            sample = self._sample(pts_ns, self._pointer.at, self._pointer.visible)
         self.samples.append(sample)
-        if self._proofs >= _PROOFS and self._waiting:
-            for index, earlier in self._waiting:
-                self.samples[index] = earlier
-            self._waiting.clear()
         return sample
+
+    def _sample(self, pts_ns: int, place: Candidate, visible: bool) -> PointerSample:
+        point = Point.from_px(place.x_px, place.y_px, self._size_wh)
+        return PointerSample(pts_ns, point, visible, place.shape, place.score if visible else 0.0)
+
+
+def _expected(track: _Track) -> list[Candidate]:
+    """Where it was, and where it would be if it went on as it went last."""
+    if track.before is None:
+        return [track.at]
+    x, y = 2 * track.at.x_px - track.before.x_px, 2 * track.at.y_px - track.before.y_px
+    return [track.at, replace(track.at, x_px=x, y_px=y)]
+
+
+def _patch(image: Image, place: Candidate) -> Image:
+    x, y = int(place.x_px), int(place.y_px)
+    return image[max(0, y - _PATCH_PX) : y + _PATCH_PX, max(0, x - _PATCH_PX) : x + _PATCH_PX].copy()
