@@ -1,0 +1,1 @@
+"""How a video is had: local files, and addresses that yt-dlp knows, behind one taxonomy of failures."""
