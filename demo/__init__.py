@@ -1,0 +1,1 @@
+"""The demo page: mine a recording, watch a stream. Its place is kept; nothing is here yet."""
