@@ -1,0 +1,360 @@
+"""Video files through PyAV (FFmpeg). The only module of the package, beside `testing`, that imports `av`."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from video2gui.errors import VideoError
+from video2gui.timebase import MAX_NS, NS_PER_S, clock, ns_from_ticks
+from video2gui.video.frame import Frame, Image, Luma, Picture, StreamInfo, luma_of
+from video2gui.video.timeline import at_times, on_screen
+from video2gui.video.wholeness import cut_off, why_not_a_video
+
+if TYPE_CHECKING:
+    import av
+
+#: The largest picture that is decoded: 8K. A screen has fewer; a file that declares more is refused unread.
+MAX_PIXELS = 7680 * 4320
+
+#: FFmpeg demuxers that may open a file. Playlists (hls, concat) are not among them: they open other files.
+_FORMATS = "mov,mp4,matroska,webm,gif,avi,flv,mpegts,mpeg,asf,ogg,apng,h264,hevc,ivf,mp3,wav,flac,aac"
+
+#: Containers in which FFmpeg seeks by an index of key frames. In others a start in the middle decodes all before it.
+_SEEKABLE = {"mp4", "matroska"}
+
+#: Pixel formats whose first plane is the brightness in whole bytes.
+_PLANE_IS_LUMA = {
+    "yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p", "nv12", "nv21", "gray",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """How a decoded picture is turned upright: transposed first, then mirrored."""
+
+    transpose: bool = False
+    mirror_x: bool = False
+    mirror_y: bool = False
+
+    def apply(self, pixels: Image) -> Image:
+        if self == _Turn():
+            return pixels
+        if self.transpose:
+            pixels = pixels.swapaxes(0, 1)
+        return np.ascontiguousarray(pixels[:: -1 if self.mirror_y else 1, :: -1 if self.mirror_x else 1])
+
+
+class PyavReader:
+    """Reads any container and codec of FFmpeg that holds a video, by presentation timestamps.
+
+    `threads` is how many threads decode; more than one answers sooner and costs a little more CPU time in all.
+
+    Raises:
+        VideoError: not a video, no video stream, larger than `max_pixels`, encrypted, or its first frame is damaged.
+    """
+
+    def __init__(self, path: Path, *, threads: int = 1, max_pixels: int = MAX_PIXELS) -> None:
+        self._path = Path(path)
+        self._threads = threads
+        self._max_pixels = max_pixels
+        self._key_times: list[int] | None = None
+        with self._open() as stream:
+            self._container = _family(stream)
+            first = self._first_frame(stream)
+            self._origin = first.pts
+            self._coded_wh = first.width, first.height
+            self._turn = _turn_of(first, self._path)
+            self.info = self._read_info(stream)
+
+    # ------------------------------------------------------------------------------------------ the protocol
+
+    def frames(self, start_ns: int = 0, end_ns: int | None = None) -> Iterator[Frame]:
+        return (picture.frame() for picture in self.pictures(start_ns, end_ns))
+
+    def pictures(self, start_ns: int = 0, end_ns: int | None = None, every_ns: int = 1) -> Iterator[Picture]:
+        return on_screen(self._open_from, start_ns, end_ns, every_ns)
+
+    def frames_at(self, times_ns: Sequence[int]) -> Iterator[Frame]:
+        return at_times(self._open_from, times_ns, self._pays)
+
+    def close(self) -> None:
+        """Nothing to give back: each run of pictures opens the file and closes it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ---------------------------------------------------------------------------------------------- opening
+
+    @contextmanager
+    def _open(self) -> Generator[av.VideoStream, None, None]:
+        import av
+
+        if not self._path.is_file():
+            raise self._error(f"{self._path} is not a file")
+        options = {
+            "format_whitelist": _FORMATS,
+            "protocol_whitelist": "file",
+            "max_pixels": str(self._max_pixels),
+        }
+        try:
+            # "file:" keeps a name such as "concat:a|b" from being taken for a protocol
+            container = av.open(f"file:{self._path.absolute()}", options=options, metadata_errors="replace")
+        except av.FFmpegError as error:
+            raise self._error(f"{self._path.name} {why_not_a_video(self._path, error.strerror)}") from error
+        with container:
+            stream = self._video_stream(container)
+            stream.codec_context.options = {"max_pixels": str(self._max_pixels)}
+            stream.codec_context.thread_count = self._threads
+            stream.codec_context.thread_type = "AUTO" if self._threads > 1 else "NONE"
+            yield stream
+
+    def _video_stream(self, container: av.container.InputContainer) -> av.VideoStream:
+        from av.stream import Disposition
+
+        not_moving = Disposition.attached_pic | Disposition.timed_thumbnails
+        streams = [stream for stream in container.streams.video if not stream.disposition & not_moving]
+        if not streams:
+            found = "only sound" if container.streams.audio else "no picture and no sound"
+            raise self._error(f"{self._path.name} holds no video, {found}")
+        stream = max(streams, key=lambda stream: stream.width * stream.height)
+        if stream.codec_context is None:
+            raise self._error(f"{self._path.name}: its codec is unknown")
+        if stream.width * stream.height > self._max_pixels:
+            raise self._error(
+                f"{self._path.name} declares pictures of {stream.width}x{stream.height}, "
+                f"more than {self._max_pixels} pixels"
+            )
+        return stream
+
+    def _first_frame(self, stream: av.VideoStream) -> av.VideoFrame:
+        first = next(self._decode(stream), None)
+        if first is None:
+            raise self._error(f"{self._path.name} holds a video stream without a single frame")
+        return first
+
+    def _read_info(self, stream: av.VideoStream) -> StreamInfo:
+        w, h = self._coded_wh
+        return StreamInfo(
+            size_wh=(h, w) if self._turn.transpose else (w, h),
+            duration_ns=_declared_duration(stream),
+            average_rate=stream.average_rate or None,
+            codec=stream.codec_context.codec.canonical_name,
+            container=self._container,
+            has_audio=bool(stream.container.streams.audio),
+        )
+
+    # ---------------------------------------------------------------------------------------------- decoding
+
+    def _open_from(self, start_ns: int) -> Generator[Picture, None, None]:
+        """Pictures from the one on screen at `start_ns`, or from an earlier one, to the end."""
+        key_ns = self._key_before(start_ns)
+        while key_ns > 0:
+            with self._open() as stream:
+                run = self._run(stream, key_ns)
+                first = next(run, None)
+                if first is not None and first.pts_ns <= start_ns:
+                    yield first
+                    yield from run
+                    return
+            # the index promised a key frame and the stream did not keep it: the one before
+            key_ns = self._key_before(key_ns - 1)
+        with self._open() as stream:
+            yield from self._run(stream, 0)
+
+    def _run(self, stream: av.VideoStream, key_ns: int) -> Generator[Picture, None, None]:
+        """Pictures from the key frame at `key_ns`; from the first picture where that is 0. Strictly later each."""
+        held: av.VideoFrame | None = None
+        for frame in self._decode(stream, key_ns):
+            # of several frames at one instant only the last is ever on screen
+            if held is not None and frame.pts > held.pts:
+                yield self._picture(held, stream)
+            elif held is not None and frame.pts < held.pts:
+                raise self._stopped(held.pts, stream, "times run backwards")
+            held = frame
+        if held is not None:
+            yield self._picture(held, stream)
+
+    def _decode(self, stream: av.VideoStream, key_ns: int = 0) -> Iterator[av.VideoFrame]:
+        import av
+
+        last: int | None = None
+        try:
+            for frame in _decoded(stream, self._ticks(key_ns, stream) if key_ns > 0 else None):
+                if frame.pts is None:
+                    raise self._stopped(last, stream, "a frame has no time")
+                if frame.is_corrupt:
+                    raise self._stopped(last, stream, "the next frame is damaged")
+                last = frame.pts
+                yield frame
+        except av.FFmpegError as error:
+            raise self._stopped(last, stream, error.strerror) from error
+        if (reason := cut_off(self._path)) is not None:
+            raise self._stopped(last, stream, reason)
+
+    def _picture(self, frame: av.VideoFrame, stream: av.VideoStream) -> Picture:
+        if (frame.width, frame.height) != self._coded_wh:
+            raise self._stopped(frame.pts, stream, f"pictures change size to {frame.width}x{frame.height}")
+        pts_ns = ns_from_ticks(frame.pts - self._origin, stream.time_base)
+        return Picture(pts_ns, partial(_to_image, frame, self._turn), partial(_to_luma, frame, self._turn))
+
+    # ----------------------------------------------------------------------------------------------- seeking
+
+    def _pays(self, from_ns: int, to_ns: int) -> bool:
+        """Whether a key frame stands between the two, a good way on: opening costs as much as some frames."""
+        return to_ns - from_ns > NS_PER_S and self._key_before(to_ns) > from_ns + NS_PER_S // 2
+
+    def _key_before(self, time_ns: int) -> int:
+        """The instant of the last indexed key frame not after `time_ns`; 0 where there is none."""
+        if time_ns <= 0 or self._container not in _SEEKABLE:
+            return 0
+        if self._key_times is None:
+            self._key_times = self._read_key_times()
+        at = bisect.bisect_right(self._key_times, time_ns)
+        return max(0, self._key_times[at - 1]) if at else 0
+
+    def _read_key_times(self) -> list[int]:
+        import av
+
+        with self._open() as stream:
+            try:
+                # matroska reads its index at the first seek only
+                stream.container.seek(self._origin, stream=stream)
+            except av.FFmpegError:
+                return []
+            keys = [entry.timestamp for entry in stream.index_entries if entry.is_keyframe and not entry.is_discard]
+            return sorted(ns_from_ticks(key - self._origin, stream.time_base) for key in keys)
+
+    def _ticks(self, time_ns: int, stream: av.VideoStream) -> int:
+        return int(self._origin + round(time_ns / NS_PER_S / stream.time_base))
+
+    # ------------------------------------------------------------------------------------------------ errors
+
+    def _error(self, message: str) -> VideoError:
+        return VideoError(message, address=str(self._path))
+
+    def _stopped(self, last: int | None, stream: av.VideoStream, reason: str) -> VideoError:
+        if last is None:
+            return self._error(f"{self._path.name} cannot be decoded from its first frame on: {reason}")
+        at = clock(ns_from_ticks(last - self._origin, stream.time_base))
+        return self._error(f"{self._path.name} cannot be decoded beyond {at}: {reason}")
+
+
+# ------------------------------------------------------------------------------------------- facts of a stream
+
+
+def _family(stream: av.VideoStream) -> str:
+    name = stream.container.format.name.partition(",")[0]
+    return "mp4" if name == "mov" else str(name)
+
+
+def _declared_duration(stream: av.VideoStream) -> int | None:
+    if stream.duration is not None:
+        duration = ns_from_ticks(stream.duration, stream.time_base)
+    elif stream.container.duration is not None:
+        duration = stream.container.duration * 1000  # microseconds
+    else:
+        return None
+    return duration if 0 < duration <= MAX_NS else None
+
+
+def _turn_of(frame: av.VideoFrame, path: Path) -> _Turn:
+    """From the display matrix (x' = a x + c y, y' = b x + d y, in 16.16 fixed point); without one, as it is."""
+    matrix = frame.side_data.get("DISPLAYMATRIX")
+    if matrix is None:
+        return _Turn()
+    a, b, _, c, d = (int(v) for v in np.frombuffer(bytes(matrix), dtype=np.int32)[:5])
+    if b == c == 0 and a and d:
+        return _Turn(mirror_x=a < 0, mirror_y=d < 0)
+    if a == d == 0 and b and c:
+        return _Turn(transpose=True, mirror_x=c < 0, mirror_y=b < 0)
+    raise VideoError(f"{path.name} is to be shown at a slant (display matrix {a, b, c, d})", address=str(path))
+
+
+# --------------------------------------------------------------------------------------------------- decoding
+
+
+def _decoded(stream: av.VideoStream, key_ticks: int | None) -> Iterator[av.VideoFrame]:
+    """Frames as the decoder gives them: from the start, or from the key frame at or before `key_ticks`.
+
+    Frames before that key frame in presentation order lean on ones that were not decoded: they are left out.
+    """
+    decoder = _decoder(stream)
+    first_good: int | None = None
+    if key_ticks is not None:
+        stream.container.seek(key_ticks, stream=stream)
+    for packet in stream.container.demux(stream):
+        if key_ticks is not None and first_good is None and packet.size:
+            if not packet.is_keyframe or packet.pts is None:
+                return
+            first_good = packet.pts
+        # an empty packet is the demuxer's end of stream
+        for frame in decoder.decode(packet if packet.size else None):
+            if first_good is None or frame.pts is None or frame.pts >= first_good:
+                yield frame
+
+
+def _decoder(stream: av.VideoStream) -> Any:
+    """The stream's own decoder; for VP8 and VP9 with an alpha channel libvpx, since FFmpeg's drop that channel."""
+    import av
+
+    codec = {"vp8": "libvpx", "vp9": "libvpx-vp9"}.get(stream.codec_context.codec.canonical_name)
+    if codec is None or stream.metadata.get("alpha_mode") != "1":
+        return stream.codec_context
+    decoder = av.CodecContext.create(codec, "r")
+    decoder.options = dict(stream.codec_context.options)
+    return decoder
+
+
+# ------------------------------------------------------------------------------------------------- conversion
+
+
+def _reformat(frame: av.VideoFrame, pixel_format: str) -> Image:
+    pixels: Image = frame.to_ndarray(format=pixel_format, threads=1)
+    return pixels
+
+
+def _to_image(frame: av.VideoFrame, turn: _Turn) -> Image:
+    image = _on_white(_reformat(frame, "rgba")) if _may_be_transparent(frame) else _reformat(frame, "rgb24")
+    image = np.ascontiguousarray(turn.apply(image))
+    image.flags.writeable = False
+    return image
+
+
+def _to_luma(frame: av.VideoFrame, turn: _Turn) -> Luma:
+    if frame.format.name in _PLANE_IS_LUMA:
+        plane = frame.planes[0]
+        luma: Luma = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)[:, : plane.width]
+    elif _may_be_transparent(frame):
+        luma = luma_of(_on_white(_reformat(frame, "rgba")))
+    else:
+        luma = _reformat(frame, "gray")
+    luma = turn.apply(luma)
+    luma.flags.writeable = False
+    return luma
+
+
+def _may_be_transparent(frame: av.VideoFrame) -> bool:
+    return frame.format.has_palette or any(part.is_alpha for part in frame.format.components)
+
+
+def _on_white(rgba: Image) -> Image:
+    """(H, W, 4) laid on white."""
+    alpha = rgba[:, :, 3:]
+    if alpha.min() == 255:
+        return rgba[:, :, :3]
+    lit = rgba[:, :, :3].astype(np.uint16) * alpha + 255 * (255 - alpha.astype(np.uint16))
+    return ((lit + 127) // 255).astype(np.uint8)
