@@ -61,6 +61,7 @@ class Manifest:
     samples: int
     videos: int
     steps: int
+    most_steps: int  # of one sample
     size_bytes: int
     settings_digest: str
     shards: tuple[ShardInfo, ...]
@@ -180,6 +181,37 @@ def publish(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         Path(aside).unlink(missing_ok=True)
         raise
+
+
+def dataset_card(manifest: Manifest, image_format: str) -> str:
+    """A ``README.md`` that lets Hugging Face's ``datasets`` open the folder of the manifest as it is.
+
+    Samples differ in their number of screenshots and in the fields of their actions; ``datasets`` would infer
+    its columns from the first five and refuse, or lose, the others. The card names all columns.
+    """
+    sides = [f"{n:03d}.{side}.{image_format}" for n in range(manifest.most_steps) for side in ("before", "after")]
+    columns = [("json", "json"), *((name, "image") for name in sides), ("__key__", "string"), ("__url__", "string")]
+    features = "\n".join(f"  - name: {name}\n    dtype: {kind}" for name, kind in columns)
+    return _CARD.format(features=features, manifest=manifest)
+
+
+_CARD = """---
+configs:
+- config_name: default
+  data_files: shards/*.tar
+dataset_info:
+  features:
+{features}
+---
+
+# GUI trajectories
+
+{manifest.samples} trajectories of {manifest.videos} videos, {manifest.steps} steps. Each sample is one trajectory
+(`json`, schema `{manifest.sample_schema}`) and the screenshots before and after each step.
+
+    datasets.load_dataset("THIS FOLDER", split="train")
+    webdataset.WebDataset("THIS FOLDER/shards/trajectories-00000-00000.tar").decode("pil")
+"""
 
 
 # ----------------------------------------------------------------------------------------------- reading

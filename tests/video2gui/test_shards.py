@@ -24,9 +24,11 @@ from video2gui.schema import (
     Drag,
     Evidence,
     Grounding,
+    Hotkey,
     MadeBy,
     Sample,
     Screenshot,
+    Scroll,
     Signal,
     Source,
     Step,
@@ -81,10 +83,10 @@ def changed(sample: Sample, **changes: object) -> Sample:
     return Sample(sample.key, {**sample.files, "json": json.dumps(data).encode()})
 
 
-def manifest_of(infos: list[shards.ShardInfo]) -> bytes:
+def manifest_of(infos: list[shards.ShardInfo], most_steps: int = 2) -> bytes:
     total = sum(info.samples for info in infos)
     size = sum(info.size_bytes for info in infos)
-    return codec.dumps(shards.Manifest(total, total, 2 * total, size, "d", tuple(infos))).encode()
+    return codec.dumps(shards.Manifest(total, total, 2 * total, most_steps, size, "d", tuple(infos))).encode()
 
 
 def write_run(root: Path, samples: Iterable[Sample], max_bytes: int = 10**9) -> list[Path]:
@@ -183,6 +185,31 @@ def test_webdataset_reads_every_sample_and_picture(tmp_path: Path) -> None:
         assert {name for name in row if not name.startswith("__")} == set(sample.files)
         assert row["json"] == json.loads(sample.files["json"])
         assert row["000.before.jpg"].size == SIZE_WH
+
+
+def test_datasets_opens_the_folder_and_loses_no_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    actions = [Click(), TypeText("a"), Scroll("down", 0.5), Hotkey(("ctrl", "s"))]
+    samples = [make_sample(f"k{i}", actions[i % 4 :] + actions[: i % 3]) for i in range(7)]
+    write_run(tmp_path, samples, max_bytes=40_000)
+    text = manifest_of([], most_steps=max(len(s.files) // 2 for s in samples))
+    (tmp_path / "README.md").write_text(shards.dataset_card(codec.loads(shards.Manifest, text), "jpg"))
+    for streaming in (False, True):
+        read = list(
+            datasets.load_dataset(str(tmp_path), split="train", streaming=streaming, cache_dir=str(tmp_path / "cache"))
+        )
+        assert [row["__key__"] for row in read] == [s.key for s in samples]
+        for row, sample in zip(read, samples, strict=True):
+            pictures = {name for name, value in row.items() if name.endswith(".jpg") and value is not None}
+            assert pictures == sample.files.keys() - {"json"}
+            # `datasets` keeps nine decimals: every nanosecond, and a billionth of the frame
+            assert rounded(json.dumps(row["json"])) == rounded(sample.files["json"])
+            assert row["000.before.jpg"].size == SIZE_WH
+
+
+def rounded(text: str | bytes) -> object:
+    return json.loads(text, parse_float=lambda number: round(float(number), 9))
 
 
 # -------------------------------------------------------------------------------------------------- verify
