@@ -50,7 +50,7 @@ class Cursor:
 
 
 def read_xcursor(path: Path) -> list[tuple[Rgba, tuple[int, int]]]:
-    """All pictures of a file with their hot spots, first frame of each nominal size. Raises ValueError if it is none."""
+    """Pictures of a file with their hot spots, the first of each nominal size. Raises ValueError if it is none."""
     data = path.read_bytes()
     if data[:4] != b"Xcur":
         raise ValueError(f"{path} is not an Xcursor file")
@@ -112,14 +112,13 @@ _ARROWS: tuple[tuple[tuple[float, float], ...], ...] = (
 
 
 def draw_cursor(rng: np.random.Generator, shape: int) -> Cursor:
-    """A pointer of `shape` (index into `SHAPES`) as no installed theme has it: form, line width and colours are drawn."""
+    """A pointer of `shape` (index into `SHAPES`) as no theme has it: form, line width and colours are drawn."""
     name = SHAPES[shape]
-    scale = 4 if name == "busy" else 1
     mask = PilImage.new("L", (_SIDE, _SIDE), 0)
     pen = ImageDraw.Draw(mask)
     hot = _DRAW[name](pen, rng)
     fill, edge = _colours(rng)
-    width = int(rng.integers(0 if name in {"text", "cross"} else 5, 16)) * scale // scale
+    width = int(rng.integers(0 if name in {"text", "cross"} else 5, 16))
     return Cursor("drawn", shape, _outlined(np.asarray(mask), fill, edge, width), hot)
 
 
@@ -130,7 +129,9 @@ def _colours(rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...]
     if kind < 0.75:
         return (255, 255, 255), (0, 0, 0)
     hue = float(rng.random())
-    colour = tuple(int(255 * c) for c in colorsys.hsv_to_rgb(hue, float(rng.uniform(0.3, 1)), float(rng.uniform(0.3, 1))))
+    colour = tuple(
+        int(255 * c) for c in colorsys.hsv_to_rgb(hue, float(rng.uniform(0.3, 1)), float(rng.uniform(0.3, 1)))
+    )
     return (colour, (255, 255, 255)) if rng.random() < 0.6 else (colour, (20, 20, 20))
 
 
@@ -142,7 +143,8 @@ def _outlined(mask: Rgba, fill: tuple[int, ...], edge: tuple[int, ...], width: i
         grown = cv2.dilate(mask, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * width + 1, 2 * width + 1)))
     inside = (mask.astype(np.float32) / 255.0)[..., None]
     rgb = np.array(fill, np.float32) * inside + np.array(edge, np.float32) * (1 - inside)
-    return np.concatenate([rgb, grown[..., None].astype(np.float32)], axis=2).astype(np.uint8)
+    rgba: Rgba = np.concatenate([rgb, grown[..., None].astype(np.float32)], axis=2).astype(np.uint8)
+    return rgba
 
 
 def _draw_arrow(pen: ImageDraw.ImageDraw, rng: np.random.Generator) -> tuple[float, float]:
@@ -188,7 +190,9 @@ def _draw_hand(pen: ImageDraw.ImageDraw, rng: np.random.Generator) -> tuple[floa
     if open_hand:
         return (x + right) / 2, 128.0
     for i in range(1, 4):
-        pen.line([(x + i * (finger + gap) - gap / 2, palm + 8), (x + i * (finger + gap) - gap / 2, 175)], fill=0, width=4)
+        pen.line(
+            [(x + i * (finger + gap) - gap / 2, palm + 8), (x + i * (finger + gap) - gap / 2, 175)], fill=0, width=4
+        )
     return x + finger / 2, top
 
 
@@ -218,7 +222,9 @@ def _draw_move(pen: ImageDraw.ImageDraw, rng: np.random.Generator) -> tuple[floa
     return 128.0, 128.0
 
 
-def _double_arrow(pen: ImageDraw.ImageDraw, rng: np.random.Generator, degrees: float, *, reach: float, bar: bool) -> None:
+def _double_arrow(
+    pen: ImageDraw.ImageDraw, rng: np.random.Generator, degrees: float, *, reach: float, bar: bool
+) -> None:
     stem, head = float(rng.uniform(6, 16)), float(rng.uniform(24, 42))
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
 

@@ -1,3 +1,4 @@
+# mypy: allow-subclassing-any, no-warn-unused-ignores, no-warn-return-any
 """Trains the pointer finder and writes it as ONNX.
 
     python -m video2gui.screen.training.pointer --out DIR --clips CLIPS --recordings RECORDINGS
@@ -9,7 +10,6 @@ pictures is the same. `--hold-out` leaves themes and clips out, for measuring; `
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from video2gui.screen.pointer import REACH_PX, SHAPES, STRIDE
+from video2gui.screen.pointer import REACH_PX, SHAPES, STRIDE, PointerFinder
 from video2gui.screen.training import pointer_data as data
 from video2gui.screen.training.cursor_themes import load_themes
 
@@ -184,14 +184,16 @@ def _read_backgrounds(args: argparse.Namespace) -> list[data.Background]:
     found: list[data.Background] = []
     for folder in sorted(Path(args.clips).iterdir()) if args.clips else []:
         found += data.clip_backgrounds(folder)
-    unknown = json.loads(Path(args.unknown).read_text()) if args.unknown else {}
+    finder = PointerFinder(Path(args.mask_with)) if args.mask_with else None
     for path in sorted(Path(args.recordings).glob("*/*")) if args.recordings else []:
-        if path.parent.name == "negative" or path.name in POINTERLESS or path.name in unknown:
-            found += data.video_backgrounds(path, 14, unknown.get(path.name))
+        if path.parent.name == "negative" or path.name in POINTERLESS:
+            found += data.video_backgrounds(path, 14, None)
+        elif finder:
+            found += data.video_backgrounds(path, 14, finder)
     return found
 
 
-#: Recordings in which no pointer is drawn. Others are used only with the places to leave out (`--unknown`).
+#: Recordings in which no pointer is drawn. Others are used only with `--mask-with`.
 POINTERLESS = (
     "android_contacts_maestro.gif",
     "android_language_picker_touch.gif",
@@ -223,7 +225,8 @@ def train(args: argparse.Namespace) -> PointerNet:
     if first >= args.steps:
         return net
     maker = gather(args)
-    started, sums = time.monotonic(), {}
+    started = time.monotonic()
+    sums: dict[str, float] = {}
     shard = None
     for step in range(first, args.steps):
         if shard is None or step % STEPS_PER_SHARD == 0:
@@ -239,7 +242,7 @@ def train(args: argparse.Namespace) -> PointerNet:
         optimiser.step()
         schedule.step()
         for name, value in losses.items():
-            sums[name] = sums.get(name, 0.0) + float(value)
+            sums[name] = sums.get(name, 0.0) + float(value.detach())
         if (step + 1) % STEPS_PER_SHARD == 0 or step + 1 == args.steps:
             means = " ".join(f"{k} {v / STEPS_PER_SHARD:.4f}" for k, v in sums.items())
             print(f"step {step + 1} {time.monotonic() - started:.0f} s {means}", flush=True)
@@ -289,7 +292,9 @@ def main() -> None:
     parser.add_argument("--themes", nargs="+", default=["/usr/share/icons"], help="folders of Xcursor themes")
     parser.add_argument("--clips", help="folder of clips with video.mp4 and track.json")
     parser.add_argument("--recordings", help="folder with positive/ and negative/ recordings")
-    parser.add_argument("--unknown", help="JSON: recording -> frame number -> boxes (px) that may hold a pointer")
+    parser.add_argument(
+        "--mask-with", help="ONNX of an earlier run: use recordings with unknown pointers, masked by it"
+    )
     parser.add_argument("--hold-out", action="store_true", help="leave the test themes and clips out")
     parser.add_argument("--init", help="checkpoint to start from")
     parser.add_argument("--steps", type=int, default=9600)

@@ -6,12 +6,10 @@ shard follows from (seed, number), so a run that is stopped and started again se
 
 from __future__ import annotations
 
-import io
 import json
 import string
-from collections.abc import Iterator
+import tempfile
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 import cv2
@@ -20,8 +18,10 @@ import numpy.typing as npt
 from PIL import Image as PilImage
 from PIL import ImageDraw, ImageFont
 
-from video2gui.screen.pointer import SHAPES
+from video2gui.screen.pointer import SHAPES, PointerFinder
 from video2gui.screen.training.cursor_themes import Cursor, draw_cursor
+from video2gui.testing import write_video
+from video2gui.video import open_video
 
 Picture = npt.NDArray[np.uint8]
 
@@ -31,7 +31,10 @@ SCENES = 60
 CELL = 128
 FAINT = 7.0  # a pointer that changes its pixels by less than this (of 255) teaches nothing
 
-_SHAPE_ODDS = dict(arrow=0.38, text=0.19, hand=0.16, cross=0.06, resize=0.08, move=0.04, busy=0.03, tool=0.04, other=0.02)
+_SHAPE_ODDS = {
+    "arrow": 0.36, "text": 0.19, "hand": 0.15, "cross": 0.07, "resize": 0.07, "move": 0.06, "busy": 0.03, "tool": 0.05,
+    "other": 0.02,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +62,14 @@ class Background:
 # --- backgrounds ------------------------------------------------------------------------------------------------
 
 
-def read_frames(path: Path, times_s: list[float]) -> Iterator[tuple[float, Picture]]:
-    """The frames on screen at rising `times_s`."""
-    import av
-
-    wanted = list(times_s)
-    with av.open(str(path)) as container:
-        for frame in container.decode(video=0):
-            time = float(frame.time or 0.0)
-            if wanted and time >= wanted[0]:
-                wanted.pop(0)
-                yield time, frame.to_ndarray(format="rgb24")
-            if not wanted:
-                return
-
-
 def clip_backgrounds(folder: Path, count: int = 14) -> list[Background]:
     """Frames of a recorded clip with the pointer painted out from frames in which it was elsewhere."""
     rows = json.loads((folder / "track.json").read_text())["rows"]
     times = np.array([r[0] for r in rows])
     end = float(times[-1])
-    frames = list(read_frames(folder / "video.mp4", [float(t) for t in np.linspace(float(times[0]) + 0.1, end, count * 4)]))
+    wanted = np.linspace(float(times[0]) + 0.1, end, count * 4)
+    with open_video(folder / "video.mp4") as reader:
+        frames = [(f.pts_ns / 1e9, f.image) for f in reader.frames_at([int(t * 1e9) for t in wanted])]
     places = [rows[max(0, int(np.searchsorted(times, t, "right")) - 1)] for t, _ in frames]
     found = []
     for i in range(0, len(frames), 4):
@@ -121,20 +111,22 @@ def _donor(
     return None
 
 
-def video_backgrounds(path: Path, count: int, unknown: dict[str, list[list[int]]] | None = None) -> list[Background]:
-    """Frames of a recording; `unknown` has the boxes (px) per frame number in which a pointer may be."""
-    import av
-
-    with av.open(str(path)) as container:
-        total = sum(1 for _ in container.decode(video=0))
-        container.seek(0)
-        picks = {int(n): True for n in np.linspace(0, total - 1, count)}
-        found = []
-        for n, frame in enumerate(container.decode(video=0)):
-            if n in picks:
-                boxes = tuple((b[0], b[1], b[2], b[3]) for b in (unknown or {}).get(str(n), []))
-                found.append(Background(path.stem, frame.to_ndarray(format="rgb24"), boxes))
+def video_backgrounds(path: Path, count: int, finder: PointerFinder | None) -> list[Background]:
+    """Frames of a recording. With a finder, nothing is learnt where it sees the least sign of a pointer."""
+    found = []
+    for image in _evenly(path, count):
+        seen = finder.find_anywhere(image, 0.12) if finder else []
+        holes = tuple((int(c.x_px) - 40, int(c.y_px) - 40, int(c.x_px) + 40, int(c.y_px) + 40) for c in seen)
+        found.append(Background(path.stem, image, holes))
     return found
+
+
+def _evenly(path: Path, count: int) -> list[Picture]:
+    with open_video(path) as reader:
+        times = [frame.pts_ns for frame in reader.frames()]
+    with open_video(path) as reader:
+        picks = [times[int(n)] for n in np.linspace(0, len(times) - 1, count)]
+        return [frame.image for frame in reader.frames_at(picks)]
 
 
 _FONT_DIRS = (Path("/usr/share/fonts/truetype"), Path("/usr/share/fonts/opentype"))
@@ -143,7 +135,11 @@ _FONT_DIRS = (Path("/usr/share/fonts/truetype"), Path("/usr/share/fonts/opentype
 def find_fonts() -> list[Path]:
     """Latin-script fonts; the script fonts of Noto would only draw boxes."""
     found = [p for d in _FONT_DIRS if d.is_dir() for p in sorted(d.rglob("*.[to]tf"))]
-    return [p for p in found if "noto" not in str(p).lower() or p.stem.startswith(("NotoSans-", "NotoSerif-", "NotoSansMono-"))]
+    return [
+        p
+        for p in found
+        if "noto" not in str(p).lower() or p.stem.startswith(("NotoSans-", "NotoSerif-", "NotoSansMono-"))
+    ]
 
 
 def draw_screen(rng: np.random.Generator, size_wh: tuple[int, int], fonts: list[Path]) -> Picture:
@@ -156,7 +152,9 @@ def draw_screen(rng: np.random.Generator, size_wh: tuple[int, int], fonts: list[
     for _ in range(int(rng.integers(1, 6))):
         x, y = int(rng.integers(-40, w - 40)), int(rng.integers(-40, h - 40))
         ww, hh = int(rng.integers(80, w)), int(rng.integers(60, h))
-        tone = tuple(int(c) for c in np.clip(base + rng.integers(-45, 45, 3), 0, 255)) if rng.random() < 0.7 else _any(rng)
+        tone = (
+            tuple(int(c) for c in np.clip(base + rng.integers(-45, 45, 3), 0, 255)) if rng.random() < 0.7 else _any(rng)
+        )
         outline = _any(rng) if rng.random() < 0.5 else None
         pen.rounded_rectangle([x, y, x + ww, y + hh], radius=int(rng.integers(0, 14)), fill=tone, outline=outline)
         _fill_panel(pen, rng, (x, y, x + ww, y + hh), tone, fonts)
@@ -175,14 +173,20 @@ def _ink(rng: np.random.Generator, tone: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _fill_panel(
-    pen: ImageDraw.ImageDraw, rng: np.random.Generator, box: tuple[int, int, int, int], tone: tuple[int, ...], fonts: list[Path]
+    pen: ImageDraw.ImageDraw,
+    rng: np.random.Generator,
+    box: tuple[int, int, int, int],
+    tone: tuple[int, ...],
+    fonts: list[Path],
 ) -> None:
     x1, y1, x2, y2 = box
     kind = rng.random()
     ink = _ink(rng, tone)
     if kind < 0.55:
         size = int(rng.integers(8, 30))
-        font = ImageFont.truetype(str(fonts[int(rng.integers(len(fonts)))]), size) if fonts else ImageFont.load_default()
+        font = (
+            ImageFont.truetype(str(fonts[int(rng.integers(len(fonts)))]), size) if fonts else ImageFont.load_default()
+        )
         y = y1 + 6
         while y < y2 - size:
             pen.text((x1 + 8 + int(rng.integers(0, 60)), y), _words(rng, int(rng.integers(1, 90))), fill=ink, font=font)
@@ -225,7 +229,9 @@ def _icon(pen: ImageDraw.ImageDraw, rng: np.random.Generator, x: int, y: int, si
         pen.line([(x + mid, y), (x + mid, y + end)], fill=colour, width=width)
         pen.line([(x, y + mid), (x + end, y + mid)], fill=colour, width=width)
     elif kind == 4:
-        pen.ellipse([x, y, x + end, y + end], outline=colour, width=width, fill=_any(rng) if rng.random() < 0.4 else None)
+        pen.ellipse(
+            [x, y, x + end, y + end], outline=colour, width=width, fill=_any(rng) if rng.random() < 0.4 else None
+        )
     elif kind == 5:
         pen.rectangle([x, y, x + end, y + end], outline=colour, width=width)
         if rng.random() < 0.5:
@@ -241,7 +247,7 @@ def _icon(pen: ImageDraw.ImageDraw, rng: np.random.Generator, x: int, y: int, si
 
 
 def save_backgrounds(backgrounds: list[Background], path: Path) -> None:
-    arrays = {}
+    arrays: dict[str, npt.NDArray[np.generic]] = {}
     for i, b in enumerate(backgrounds):
         arrays[f"{i:05d}:{b.source}:image"] = b.image
         arrays[f"{i:05d}:{b.source}:unknown"] = np.array(b.unknown_px, np.int32).reshape(-1, 4)
@@ -289,10 +295,10 @@ class SceneMaker:
         self.fonts = fonts
 
     def scene(self, rng: np.random.Generator) -> tuple[Picture, list[list[float]], list[list[float]]]:
-        """`FRAMES` canvases, rows of labels (see `Label.row`) and rows (frame, x1, y1, x2, y2) where nothing is known."""
+        """`FRAMES` canvases, rows as `Label.row`, and rows (frame, x1, y1, x2, y2) where nothing is known."""
         w, h = CANVAS_WH
         ratio = 1.0 if rng.random() < 0.55 else float(rng.uniform(0.6, 2.0))
-        big = int(round(w * ratio)), int(round(h * ratio))
+        big = round(w * ratio), round(h * ratio)
         base, unknown = self._background(rng, big)
         _add_decoys(base, rng, ratio)
         sprites = self._sprites(rng, big, ratio)
@@ -318,7 +324,9 @@ class SceneMaker:
         if kind < 0.28 or not self.sources:
             return draw_screen(rng, size_wh, self.fonts), []
         if kind < 0.34:
-            return np.ascontiguousarray(np.broadcast_to(rng.integers(0, 256, 3).astype(np.uint8), (*size_wh[::-1], 3))), []
+            return np.ascontiguousarray(
+                np.broadcast_to(rng.integers(0, 256, 3).astype(np.uint8), (*size_wh[::-1], 3))
+            ), []
         source = self.sources[int(rng.integers(len(self.sources)))]
         chosen = source[int(rng.integers(len(source)))]
         return _crop(_tone(chosen.image, rng), chosen.unknown_px, size_wh, rng)
@@ -340,7 +348,7 @@ class SceneMaker:
         rgba, hot = cursor.rgba, cursor.hot_px
         if rng.random() < 0.12:
             rgba = _tint(rgba, rng)
-        side = float(np.clip(np.exp(rng.normal(np.log(21), 0.42)), 9, 80)) * ratio
+        side = float(np.clip(np.exp(rng.normal(np.log(19), 0.5)), 8, 84)) * ratio
         keep_size = cursor.theme != "drawn" and ratio == 1.0 and rng.random() < 0.45 and max(rgba.shape[:2]) <= 64
         pixels, hot = _scaled(rgba, hot, 1.0 if keep_size else side / _extent(rgba))
         reach = _reach(pixels, hot)
@@ -366,7 +374,7 @@ def _by_shape(cursors: list[Cursor]) -> dict[int, list[Cursor]]:
 
 def _extent(rgba: Picture) -> float:
     ys, xs = np.nonzero(rgba[..., 3] > 60)
-    return float(max(np.ptp(ys), np.ptp(xs), 1)) + 1
+    return max(float(np.ptp(ys)), float(np.ptp(xs)), 1.0) + 1
 
 
 def _reach(pixels: npt.NDArray[np.float32], hot: tuple[float, float]) -> tuple[float, float, float, float]:
@@ -377,7 +385,9 @@ def _reach(pixels: npt.NDArray[np.float32], hot: tuple[float, float]) -> tuple[f
             max(0.0, float(xs.max()) - hot[0]), max(0.0, float(ys.max()) - hot[1]))  # fmt: skip
 
 
-def _scaled(rgba: Picture, hot: tuple[float, float], factor: float) -> tuple[npt.NDArray[np.float32], tuple[float, float]]:
+def _scaled(
+    rgba: Picture, hot: tuple[float, float], factor: float
+) -> tuple[npt.NDArray[np.float32], tuple[float, float]]:
     pixels = rgba.astype(np.float32) / 255.0
     pixels[..., :3] *= pixels[..., 3:]
     if factor != 1.0:
@@ -393,7 +403,8 @@ def _tint(rgba: Picture, rng: np.random.Generator) -> Picture:
     light = rgba[..., :3].mean(axis=2, keepdims=True) / 255.0
     ends = np.array([[255, 255, 255], [0, 0, 0]]) if rng.random() < 0.5 else rng.integers(0, 256, (2, 3))
     rgb = ends[0] * (1 - light) + ends[1] * light
-    return np.concatenate([rgb, rgba[..., 3:]], axis=2).astype(np.uint8)
+    tinted: Picture = np.concatenate([rgb, rgba[..., 3:]], axis=2).astype(np.uint8)
+    return tinted
 
 
 def _decorate(
@@ -418,9 +429,29 @@ def _decorate(
             dx, dy = int(rng.integers(0, 4)), int(rng.integers(0, 4))
             below[..., 3] = np.roll(alpha, (dy, dx), (0, 1)) * float(rng.uniform(0.2, 0.6))
         pixels = pixels + below * (1 - pixels[..., 3:])
+    elif rng.random() < 0.06:
+        pixels, hot = _with_dragged(pixels, hot, rng)
     if rng.random() < 0.04:
         pixels = pixels * np.float32(rng.uniform(0.5, 0.95))
     return pixels, hot
+
+
+def _with_dragged(
+    pixels: npt.NDArray[np.float32], hot: tuple[float, float], rng: np.random.Generator
+) -> tuple[npt.NDArray[np.float32], tuple[float, float]]:
+    """Below the pointer hangs what it drags: a see-through icon or card."""
+    w, h = int(rng.integers(16, 90)), int(rng.integers(16, 64))
+    pixels = np.pad(pixels, ((h, h), (w, w), (0, 0)))
+    hot = hot[0] + w, hot[1] + h
+    x, y = int(hot[0] - rng.uniform(-4, w * 0.8)), int(hot[1] - rng.uniform(-4, h * 0.8))
+    card = draw_screen(rng, (128, 96), [])[:h, :w].astype(np.float32) / 255.0
+    alpha = np.float32(rng.uniform(0.4, 1.0))
+    below = np.zeros_like(pixels)
+    x, y = max(0, x), max(0, y)
+    fit = below[y : y + h, x : x + w].shape[:2]
+    below[y : y + h, x : x + w, :3] = card[: fit[0], : fit[1]] * alpha
+    below[y : y + h, x : x + w, 3] = alpha
+    return pixels + below * (1 - pixels[..., 3:]), hot
 
 
 def _halo(layer: npt.NDArray[np.float32], centre: tuple[float, float], radius: float, rng: np.random.Generator) -> None:
@@ -478,7 +509,7 @@ def _tone(image: Picture, rng: np.random.Generator) -> Picture:
         return np.ascontiguousarray(image[..., rng.permutation(3)])
     if kind < 0.3:
         table = (255 * (np.arange(256) / 255.0) ** float(rng.uniform(0.5, 2))).astype(np.uint8)
-        return table[image]
+        return np.take(table, image)
     return image
 
 
@@ -492,7 +523,9 @@ def _crop(
         image = cv2.resize(image, size, interpolation=cv2.INTER_AREA if zoom < 1 else cv2.INTER_LINEAR)
     x, y = int(rng.integers(image.shape[1] - w + 1)), int(rng.integers(image.shape[0] - h + 1))
     moved = [(int(b[0] * zoom) - x, int(b[1] * zoom) - y, int(b[2] * zoom) - x, int(b[3] * zoom) - y) for b in holes]
-    return np.ascontiguousarray(image[y : y + h, x : x + w]), [b for b in moved if b[2] > 0 and b[3] > 0 and b[0] < w and b[1] < h]
+    return np.ascontiguousarray(image[y : y + h, x : x + w]), [
+        b for b in moved if b[2] > 0 and b[3] > 0 and b[0] < w and b[1] < h
+    ]
 
 
 def _resize(image: Picture, size_wh: tuple[int, int], rng: np.random.Generator) -> Picture:
@@ -526,20 +559,12 @@ def _gif(frame: Picture, colours: int, dither: PilImage.Dither) -> Picture:
 
 def _through_h264(frames: Picture, crf: int) -> Picture:
     """Encoded and decoded again: 4:2:0 chroma, block noise, ghosts of motion."""
-    import av
-
-    box = io.BytesIO()
-    with av.open(box, "w", format="mp4") as container:
-        stream = container.add_stream("libx264", rate=Fraction(15))
-        stream.width, stream.height, stream.pix_fmt = frames.shape[2], frames.shape[1], "yuv420p"
-        stream.options = {"crf": str(crf), "preset": "superfast", "threads": "1"}
-        for f in frames:
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(f, format="rgb24")))
-        container.mux(stream.encode())
-    box.seek(0)
-    with av.open(box) as container:
-        out = [f.to_ndarray(format="rgb24") for f in container.decode(video=0)]
-    return np.stack(out[: len(frames)])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scene.mp4"
+        times_ns = [n * 66_000_000 for n in range(len(frames))]
+        write_video(path, list(frames), times_ns, options={"crf": str(crf), "preset": "superfast"})
+        with open_video(path) as reader:
+            return np.stack([frame.image for frame in reader.frames()])
 
 
 # --- shards -----------------------------------------------------------------------------------------------------
