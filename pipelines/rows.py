@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from pipelines import files
 from video2gui.errors import InputError
@@ -141,23 +141,30 @@ def read(source: Range) -> Iterator[tuple[RowRef, bytes]]:
                 yield row
 
 
-def read_again(refs: Iterable[RowRef]) -> Iterator[tuple[RowRef, bytes]]:
-    """The bytes of rows by their places, which must be sorted. Rows beyond the limit are not given."""
-    file: BinaryIO | None = None
-    name = ""
-    try:
-        for ref in refs:
-            if ref.length > MAX_ROW_BYTES:
-                continue
-            if file is None or ref.file != name:
-                if file is not None:
-                    file.close()
-                file, name = files.open_rows(ref.file), ref.file
-            file.seek(ref.offset)
-            yield ref, _exactly(file, ref.length)
-    finally:
-        if file is not None:
-            file.close()
+class Again:
+    """Reads rows by their places, in any order (in order is fast). A context manager."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def read(self, ref: RowRef) -> bytes | None:
+        """The bytes of a row; None for one beyond `MAX_ROW_BYTES`."""
+        if ref.length > MAX_ROW_BYTES:
+            return None
+        if self._file is None or ref.file != self._name:
+            if self._file is not None:
+                self._file.close()
+            self._name, self._file = ref.file, files.open_rows(ref.file)
+        self._file.seek(ref.offset)
+        return _exactly(self._file, ref.length)
 
 
 def _exactly(file: BinaryIO, size: int) -> bytes:
