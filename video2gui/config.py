@@ -41,16 +41,27 @@ class FilterSettings:
 class FetchSettings:
     """What is downloaded, and how politely."""
 
-    max_height_px: int = 1080
+    max_height_px: int = 1080  # of the shorter side, so that a phone's upright video counts as what it is called
     max_bytes: int = 500_000_000
-    deadline_ns: int = 600 * NS_PER_S
-    pause_ns: int = 1 * NS_PER_S  # between two requests to one host
+    deadline_ns: int = 600 * NS_PER_S  # one video, with all its attempts and pauses
+    stall_ns: int = 20 * NS_PER_S  # without a byte from the server
+    pause_ns: int = 1 * NS_PER_S  # between two videos of one host
     cool_down_ns: int = 60 * NS_PER_S  # after "too many requests" without a Retry-After
     attempts: int = 3
+    caption_languages: tuple[str, ...] = ()  # best first; empty: the video's own
+    # False: public addresses only, and a server on this machine where the row itself names it
+    allow_private_hosts: bool = False
+    js_runtime: Literal["none", "deno", "node", "bun", "quickjs"] = "none"  # a program that some sites need
+    proxy: str | None = None
+    cookies_file: str | None = None
 
     def __post_init__(self) -> None:
         _range("max_height_px", self.max_height_px, 144, 4320)
         _range("attempts", self.attempts, 1, 10)
+        _range("deadline", self.deadline_ns, 1, 86_400 * NS_PER_S)
+        _range("stall", self.stall_ns, 1, 3_600 * NS_PER_S)
+        _range("pause", self.pause_ns, 0, 3_600 * NS_PER_S)
+        _range("cool_down", self.cool_down_ns, 0, 86_400 * NS_PER_S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ FetchKind = Literal[
     "too_large",
     "not_a_video",
     "outside_root",
+    "private_host",
 ]
 
 #: Which fetch failures a later run may cure. `rate_limited` also asks for a pause.

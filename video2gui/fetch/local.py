@@ -12,10 +12,10 @@ from video2gui.errors import FetchError
 
 def is_local(address: str) -> bool:
     """Whether an address is a path or a ``file:`` URL."""
-    return urlsplit_or_none(address) in ("", "file")
+    return scheme_of(address) in ("", "file")
 
 
-def urlsplit_or_none(address: str) -> str | None:
+def scheme_of(address: str) -> str | None:
     """The scheme of an address in lower case, "" for a path, None where it cannot be split."""
     try:
         return urlsplit(address).scheme
