@@ -122,7 +122,8 @@ def test_a_damaged_cue_is_counted_and_the_rest_stays(tmp_path: Path, timing: str
 
 
 def test_manual_cues_may_overlap_and_stand_out_of_order(tmp_path: Path) -> None:
-    vtt = "WEBVTT\n\n00:05.000 --> 00:06.000\nthird\n\n00:01.000 --> 00:04.000\nfirst\n\n00:02.000 --> 00:03.000\nsecond\n"
+    cues = [("05", "06", "third"), ("01", "04", "first"), ("02", "03", "second")]
+    vtt = "WEBVTT\n\n" + "".join(f"00:{start}.000 --> 00:{end}.000\n{text}\n\n" for start, end, text in cues)
     transcript = read_captions(write(tmp_path / "a.vtt", vtt), automatic=False)
     assert [(cue.text, cue.end_ns // NS_PER_S) for cue in transcript.cues] == [
         ("first", 4), ("second", 3), ("third", 6),
