@@ -1,0 +1,299 @@
+"""From moments, ways, scrolls and typing to actions: what explains what, in which order, and how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from video2gui.geometry import Box, Point
+from video2gui.schema import Action, Click, Direction, Drag, Evidence, RightClick, Scroll, Signal, TypeText
+from video2gui.screen.changes import CellMovie
+from video2gui.screen.cuts import find_cuts, find_motion
+from video2gui.screen.drags import Way, find_ways
+from video2gui.screen.effects import Rest, Spots, find_rests, find_spots
+from video2gui.screen.keystrokes import Typing, find_typing
+from video2gui.screen.observed import ObservedAction
+from video2gui.screen.presses import Moment, find_moments
+from video2gui.screen.scrolls import Scrolling, find_scrolls
+from video2gui.screen.trees import read_forest
+from video2gui.screen.watch import Watched
+from video2gui.timebase import NS_PER_S
+
+_MODELS = Path(__file__).parent / "models"
+
+_LEAST_PRESS = 0.42
+_LEAST_DRAG = 0.42
+#: Two presses are further apart than this; what follows sooner is the same press at work.
+_APART_NS = int(0.35 * NS_PER_S)
+#: From the press to its first trace in the picture.
+_PRESS_TO_TRACE_NS = int(0.05 * NS_PER_S)
+_CLICK_NS = int(0.1 * NS_PER_S)
+#: The button goes down before a drag's first step and up after its last.
+_DRAG_EDGE_NS = int(0.12 * NS_PER_S)
+_SETTLED_NS = int(0.3 * NS_PER_S)
+_LONGEST_EFFECT_NS = 5 * NS_PER_S
+_STILL_NS = 2 * NS_PER_S
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All that the detectors need, found once."""
+
+    watched: Watched
+    spots: Spots
+    rests: list[Rest]
+    cuts: list[int]
+    motion: list[tuple[int, int]]
+
+    @staticmethod
+    def of(watched: Watched) -> Scene:
+        movie, track = watched.movie, watched.track
+        spots = find_spots(movie, track)
+        return Scene(watched, spots, find_rests(movie, track), find_cuts(movie), find_motion(movie, watched.shifts))
+
+    @property
+    def movie(self) -> CellMovie:
+        return self.watched.movie
+
+
+def find_actions(scene: Scene) -> tuple[list[ObservedAction], list[tuple[Typing, ObservedAction]]]:
+    """Pointer and scroll actions, and typing (whose text is still to be read) with its runs."""
+    movie, track = scene.movie, scene.watched.track
+    scrolls = [s for s in find_scrolls(movie, scene.watched.shifts) if not _in_motion(s.first, scene)]
+    typing = [
+        t
+        for t in find_typing(movie, track, scene.spots)
+        if not _in_motion(t.first, scene) and not _near_cut(t.first, scene)
+    ]
+    ways = _drags(scene, scrolls)
+    presses = _presses(scene, ways, scrolls, typing)
+    actions = [
+        *(_drag(way, p, scene) for way, p in ways),
+        *(_press(moment, p, right, scene) for moment, p, right in presses),
+        *(_scroll(s, scene) for s in scrolls),
+    ]
+    typed = [(t, _type(t, scene)) for t in typing]
+    return sorted(actions, key=lambda a: a.start_ns), typed
+
+
+def _in_motion(frame: int, scene: Scene) -> bool:
+    return any(first - 2 <= frame <= last + 2 for first, last in scene.motion)
+
+
+def _near_cut(frame: int, scene: Scene) -> bool:
+    return any(abs(frame - cut) <= 2 for cut in scene.cuts)
+
+
+# ---------------------------------------------------------------------------------------------- choosing
+
+
+def _drags(scene: Scene, scrolls: Sequence[Scrolling]) -> list[tuple[Way, float]]:
+    ways = find_ways(scene.movie, scene.watched.track, scene.spots, scene.rests)
+    forest = read_forest(_MODELS / "drag.json")
+    sure = forest.probabilities([w.row for w in ways])[:, 1] if ways else []
+    return [
+        (way, float(p))
+        for way, p in zip(ways, sure, strict=True)
+        if p >= _LEAST_DRAG
+        and not any(s.first <= way.end.first and s.last >= way.start.last for s in scrolls)
+        and not _in_motion(way.start.last, scene)
+        and not any(way.start.last < cut <= way.end.first for cut in scene.cuts)
+    ]
+
+
+def _presses(
+    scene: Scene, drags: Sequence[tuple[Way, float]], scrolls: Sequence[Scrolling], typing: Sequence[Typing]
+) -> list[tuple[Moment, float, bool]]:
+    """Moments that are presses: the surest first, none within `_APART_NS` of another, none that is explained."""
+    moments = find_moments(scene.movie, scene.watched.track, scene.spots, scene.rests)
+    if not moments:
+        return []
+    table = read_forest(_MODELS / "press.json").probabilities([m.row for m in moments])
+    sure = 1 - table[:, 0]
+    times = scene.movie.times_ns
+    chosen: list[int] = []
+    for i in np.argsort(-sure, kind="stable"):
+        if sure[i] < _LEAST_PRESS:
+            break
+        moment = moments[i]
+        if any(abs(times[moment.frame] - times[moments[j].frame]) < _APART_NS for j in chosen):
+            continue
+        if _explained(moment, scene, drags, scrolls, typing):
+            continue
+        chosen.append(int(i))
+    return [(moments[i], float(sure[i]), bool(table[i, 2] > table[i, 1])) for i in sorted(chosen)]
+
+
+def _explained(
+    moment: Moment,
+    scene: Scene,
+    drags: Sequence[tuple[Way, float]],
+    scrolls: Sequence[Scrolling],
+    typing: Sequence[Typing],
+) -> bool:
+    """Whether something else made this change: a drag, a scroll, typing, an edit of the video."""
+    frame, times = moment.frame, scene.movie.times_ns
+    now = times[frame]
+    edge = int(0.5 * NS_PER_S)
+    return (
+        any(times[w.start.last] - edge <= now <= times[w.end.first] + edge for w, _ in drags)
+        or any(times[s.first] - 30_000_000 <= now <= times[s.last] + edge // 3 for s in scrolls)
+        or any(t.first < frame <= t.last for t in typing)
+        or _near_cut(frame, scene)
+        or any(first <= frame <= last for first, last in scene.motion)
+    )
+
+
+# ---------------------------------------------------------------------------------------------- building
+
+
+def _press(moment: Moment, sure: float, right: bool, scene: Scene) -> ObservedAction:
+    times = scene.movie.times_ns
+    start = max(times[moment.rest.first], times[moment.frame] - _PRESS_TO_TRACE_NS)
+    action: Action = RightClick() if right else Click()
+    signals = (
+        Signal("pixels", sure, "the picture answered where the pointer rests"),
+        Signal("pointer", float(scene.watched.track.confidence[moment.frame]), "the pointer rests"),
+    )
+    return ObservedAction(
+        start,
+        start + _CLICK_NS,
+        action,
+        Evidence(signals, sure, "seen", place="seen"),
+        before_ns=times[max(moment.frame - 1, 0)],
+        after_ns=_settled(moment.frame, scene),
+        point=_point(moment.rest, scene),
+        effect=_effect(moment.frame, scene),
+    )
+
+
+def _drag(way: Way, sure: float, scene: Scene) -> ObservedAction:
+    times = scene.movie.times_ns
+    start = max(times[way.start.first], times[way.start.last] - _DRAG_EDGE_NS)
+    end = min(times[way.end.last], times[way.end.first] + _DRAG_EDGE_NS)
+    signals = (
+        Signal("pixels", sure, "the picture changed along the pointer's way"),
+        Signal("pointer", float(scene.watched.track.confidence[way.end.first]), "the pointer moved from rest to rest"),
+    )
+    return ObservedAction(
+        start,
+        max(end, start + 1),
+        Drag(),
+        Evidence(signals, sure, "seen", place="seen"),
+        before_ns=times[max(way.start.last - 4, 0)],
+        after_ns=_settled(way.end.first, scene),
+        point=_point(way.start, scene),
+        end_point=_point(way.end, scene),
+        effect=_effect(way.end.first, scene),
+    )
+
+
+def _scroll(found: Scrolling, scene: Scene) -> ObservedAction:
+    times, (w, h) = scene.movie.times_ns, scene.movie.layout.size_wh
+    direction: Direction
+    if found.dy_px:
+        direction, distance = ("down" if found.dy_px < 0 else "up"), abs(found.dy_px) / h
+    else:
+        direction, distance = ("right" if found.dx_px < 0 else "left"), abs(found.dx_px) / w
+    point = _scroll_point(found, scene)
+    signals = [Signal("pixels", found.confidence, f"the content moved in {found.steps} steps")]
+    if point is not None:
+        signals.append(Signal("pointer", found.confidence, "the pointer stands in what moved"))
+    return ObservedAction(
+        max(0, times[found.first] - _PRESS_TO_TRACE_NS),
+        times[found.last],
+        Scroll(direction, distance),
+        Evidence(tuple(signals), found.confidence, "seen", place="seen" if point else None),
+        before_ns=times[max(found.first - 1, 0)],
+        after_ns=_settled(found.last, scene),
+        point=point,
+        effect=Box.from_px(*found.rect_px, scene.movie.layout.size_wh),
+    )
+
+
+def _scroll_point(found: Scrolling, scene: Scene) -> Point | None:
+    track, frame = scene.watched.track, found.first
+    if not track.known(frame):
+        return None
+    x, y = float(track.x_px[frame]), float(track.y_px[frame])
+    left, top, right, bottom = found.rect_px
+    return Point.from_px(x, y, scene.movie.layout.size_wh) if left <= x <= right and top <= y <= bottom else None
+
+
+def _type(typing: Typing, scene: Scene) -> ObservedAction:
+    times = scene.movie.times_ns
+    start = max(0, times[typing.first] - _PRESS_TO_TRACE_NS)
+    signal = Signal("pixels", typing.confidence, f"{len(typing.frames)} small changes advance along a line")
+    return ObservedAction(
+        start,
+        times[typing.last],
+        TypeText(None),
+        Evidence((signal,), typing.confidence, "seen"),
+        before_ns=times[max(typing.first - 1, 0)],
+        after_ns=_typed_by(typing, scene),
+        effect=Box.from_px(*scene.movie.layout.to_px(typing.rect), scene.movie.layout.size_wh),
+    )
+
+
+def _typed_by(typing: Typing, scene: Scene) -> int:
+    """An instant at which the last letter stands and nothing larger has changed yet."""
+    times = scene.movie.times_ns
+    frame = typing.last
+    while frame + 1 < len(times) and times[frame + 1] - times[typing.last] <= _SETTLED_NS:
+        if any(not s.caret and s.cells > 40 for s in scene.spots[frame + 1]):
+            break
+        frame += 1
+    return times[frame]
+
+
+def with_text(action: ObservedAction, text: str | None, confidence: float) -> ObservedAction:
+    """The typing action with what was read of it."""
+    if text is None or not text:
+        return action
+    evidence = action.evidence
+    signals = (*evidence.signals, Signal("text", confidence, "read from the line before and after"))
+    joint = min(0.99, evidence.confidence + 0.3 * confidence * (1 - evidence.confidence))
+    return replace(action, action=TypeText(text), evidence=replace(evidence, signals=signals, confidence=joint))
+
+
+def _point(rest: Rest, scene: Scene) -> Point:
+    return Point.from_px(rest.x_px, rest.y_px, scene.movie.layout.size_wh)
+
+
+def _settled(frame: int, scene: Scene) -> int:
+    """The first instant from `frame` on after which nothing changes for a while."""
+    times = scene.movie.times_ns
+    last = frame
+    for k in range(frame + 1, len(times)):
+        if times[k] - times[last] > _SETTLED_NS or times[k] - times[frame] > _LONGEST_EFFECT_NS:
+            break
+        if any(not s.caret and s.cells > 6 for s in scene.spots[k]):
+            last = k
+    return times[last]
+
+
+def _effect(frame: int, scene: Scene) -> Box | None:
+    """What changed with `frame` and the two after it, as one box."""
+    found = [s.rect for k in range(frame, min(frame + 3, len(scene.spots))) for s in scene.spots[k] if not s.caret]
+    if not found:
+        return None
+    rect = (min(r[0] for r in found), min(r[1] for r in found), max(r[2] for r in found), max(r[3] for r in found))
+    return Box.from_px(*scene.movie.layout.to_px(rect), scene.movie.layout.size_wh)
+
+
+def find_still(scene: Scene, end_ns: int) -> list[tuple[int, int]]:
+    """Stretches of two seconds and more in which neither the picture nor the pointer moved."""
+    times, track = scene.movie.times_ns, scene.watched.track
+    moved = [0]
+    for k in range(1, len(times)):
+        dx = abs(track.x_px[k] - track.x_px[k - 1]) + abs(track.y_px[k] - track.y_px[k - 1])
+        if any(not s.caret for s in scene.spots[k]) or dx > 4 * scene.movie.layout.unit_px:
+            moved.append(times[k])
+    return [(a, b) for a, b in _pairs([*moved, end_ns]) if b - a >= _STILL_NS]
+
+
+def _pairs(values: Sequence[int]) -> Iterable[tuple[int, int]]:
+    return zip(values, values[1:], strict=False)

@@ -1,0 +1,157 @@
+"""Typing seen as small changes that advance along a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2gui.screen.changes import CellMovie, Rect
+from video2gui.screen.effects import Spot, Spots
+from video2gui.screen.watch import Track
+from video2gui.timebase import NS_PER_S
+
+#: A letter's change is no wider and no higher than this (units); several letters may fall into one frame.
+_WIDEST = 70.0
+_LOWEST, _HIGHEST = 7.0, 50.0
+_LEAST_PEAK = 24
+#: Between two keys of one word or sentence passes no more than this.
+_PAUSE_NS = int(1.3 * NS_PER_S)
+#: The next letter begins no further than this to either side of where the last one ended (units).
+_AHEAD, _BACK = 34.0, 30.0
+_FEWEST_KEYS = 3
+#: The first change is the caret's, not a letter's, when the next comes later than this.
+_FIRST_PAUSE_NS = int(0.75 * NS_PER_S)
+_NEW_LINE_CELLS = 12
+#: What changes this near (units) to a moving pointer is its own doing.
+_REACH = 48.0
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """A run of key strokes: the frames of its letters, where the text stands (cells), how sure (0..1)."""
+
+    frames: tuple[int, ...]
+    rect: Rect
+    confidence: float
+
+    @property
+    def first(self) -> int:
+        return self.frames[0]
+
+    @property
+    def last(self) -> int:
+        return self.frames[-1]
+
+
+def find_typing(movie: CellMovie, track: Track, spots: Spots) -> list[Typing]:
+    """All runs of typing, in order; of runs at the same time (a formula line mirrors its cell) the longest."""
+    runs: list[list[Spot]] = []
+    for k, frame_spots in enumerate(spots):
+        letters = [s for s in frame_spots if _is_letter(s, movie) and not _under_pointer(s, k, movie, track)]
+        if len(letters) > 8:
+            continue
+        for letter in letters:
+            run = next((r for r in reversed(runs[-40:]) if _continues(r, letter, movie)), None)
+            if run is None:
+                runs.append([letter])
+            elif run[-1].frame != k:
+                run.append(letter)
+    found = [t for run in runs for t in _typings(run, movie, track)]
+    return _one_at_a_time(found)
+
+
+def _under_pointer(spot: Spot, frame: int, movie: CellMovie, track: Track) -> bool:
+    """Whether the change may be the moving pointer's doing."""
+    first = max(frame - 3, 0)
+    xs, ys = track.x_px[first : frame + 2], track.y_px[first : frame + 2]
+    unit = movie.layout.unit_px
+    if not np.isfinite(xs).all() or max(np.ptp(xs), np.ptp(ys)) <= 6 * unit:
+        return False
+    left, top, right, bottom = movie.layout.to_px(spot.rect)
+    reach = _REACH * unit
+    return bool(((xs > left - reach) & (xs < right + reach) & (ys > top - reach) & (ys < bottom + reach)).any())
+
+
+def _is_letter(spot: Spot, movie: CellMovie) -> bool:
+    w, h = (c / movie.layout.unit_px for c in movie.layout.cell_wh)
+    return (
+        spot.width * w <= _WIDEST
+        and _LOWEST <= spot.height * h <= _HIGHEST
+        and spot.peak >= _LEAST_PEAK
+        and spot.cells >= 2
+    )
+
+
+def _continues(run: list[Spot], letter: Spot, movie: CellMovie) -> bool:
+    last, unit_w = run[-1], movie.layout.cell_wh[0] / movie.layout.unit_px
+    if movie.times_ns[letter.frame] - movie.times_ns[last.frame] > _PAUSE_NS:
+        return False
+    overlap = min(last.rect[3], letter.rect[3]) - max(last.rect[1], letter.rect[1])
+    if overlap < 0.5 * min(last.height, letter.height):
+        return False
+    return (
+        last.rect[0] * unit_w - _BACK <= letter.rect[0] * unit_w <= last.rect[2] * unit_w + _AHEAD
+        and letter.rect[2] * unit_w >= last.rect[0] * unit_w - 4
+    )
+
+
+def _typings(run: list[Spot], movie: CellMovie, track: Track) -> Iterator[Typing]:
+    """The parts of a run in which the line grows to the right; blinking and colouring in place is left out."""
+    part: list[Spot] = []
+    for spot in run:
+        if part and movie.times_ns[spot.frame] - movie.times_ns[part[-1].frame] > _PAUSE_NS:
+            if typing := _typing(part, movie, track):
+                yield typing
+            part = []
+        if not part or spot.rect[2] > part[-1].rect[2]:
+            part.append(spot)
+        elif len(part) == 1:
+            part = [spot]
+        elif spot.rect[2] < part[-1].rect[2] - _NEW_LINE_CELLS:
+            if typing := _typing(part, movie, track):
+                yield typing
+            part = [spot]
+    if typing := _typing(part, movie, track):
+        yield typing
+
+
+def _typing(part: list[Spot], movie: CellMovie, track: Track) -> Typing | None:
+    times = [movie.times_ns[s.frame] for s in part]
+    if len(part) >= 3 and times[1] - times[0] > _FIRST_PAUSE_NS:
+        part, times = part[1:], times[1:]
+    if len(part) < _FEWEST_KEYS:
+        return None
+    seconds = (times[-1] - times[0]) / NS_PER_S
+    rate = (len(part) - 1) / max(seconds, 1e-3)
+    if not 0.8 <= rate <= 16 or _swept(part, track, movie):
+        return None
+    grown = part[-1].rect[2] - part[0].rect[2]
+    if part[-1].rect[0] - part[0].rect[0] < 0.4 * grown:  # it swells instead of moving on: a ring, a button
+        return None
+    rect = (
+        min(s.rect[0] for s in part),
+        min(s.rect[1] for s in part),
+        max(s.rect[2] for s in part),
+        max(s.rect[3] for s in part),
+    )
+    steps = [b.rect[2] - a.rect[2] for a, b in zip(part, part[1:], strict=False)]
+    even = 1 - min(1.0, float(np.std(steps)) / max(float(np.mean(steps)), 1.0))
+    confidence = min(0.95, 0.4 + 0.06 * min(len(part), 7) + 0.15 * even)
+    return Typing(tuple(s.frame for s in part), rect, confidence)
+
+
+def _swept(part: list[Spot], track: Track, movie: CellMovie) -> bool:
+    """Whether the pointer was on its way meanwhile: coordinates in a status line, a stroke, a hover."""
+    x, y = track.x_px[part[0].frame : part[-1].frame + 1], track.y_px[part[0].frame : part[-1].frame + 1]
+    steps = np.hypot(np.diff(x), np.diff(y))[track.visible[part[0].frame + 1 : part[-1].frame + 1]]
+    return bool((steps > 2 * movie.layout.unit_px).mean() > 0.3) if len(steps) else False
+
+
+def _one_at_a_time(found: list[Typing]) -> list[Typing]:
+    kept: list[Typing] = []
+    for run in sorted(found, key=lambda t: (-len(t.frames), t.first)):
+        if all(run.first > other.last or run.last < other.first for other in kept):
+            kept.append(run)
+    return sorted(kept, key=lambda t: t.first)

@@ -1,0 +1,58 @@
+"""The whole of seeing: one pass over the frames, the detectors, a short second look for the typed text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from video2gui.captions.words import Transcript
+from video2gui.ocr.base import Ocr
+from video2gui.screen.events import Scene, find_actions, find_still, with_text
+from video2gui.screen.keystrokes import Typing
+from video2gui.screen.observed import Observation, ObservedAction
+from video2gui.screen.text import typed_text
+from video2gui.screen.watch import watch
+from video2gui.video import open_video
+from video2gui.video.reader import VideoReader
+
+
+def observe_video(
+    path: Path, *, ocr: Ocr | None, transcript: Transcript | None, reader: Literal["pyav", "decord"]
+) -> Observation:
+    """See `screen.observe`."""
+    with open_video(path, reader) as video:
+        watched = watch(video.frames())
+        if watched is None:
+            return Observation(video.info.size_wh, 0, (), (), (), ())
+        scene = Scene.of(watched)
+        actions, typed = find_actions(scene)
+        if ocr is not None:
+            actions += _read(video, typed, scene, ocr)
+        else:
+            actions += [action for _, action in typed]
+    end_ns = max(watched.end_ns, video.info.duration_ns or 0)
+    return Observation(
+        video.info.size_wh,
+        end_ns,
+        tuple(sorted(actions, key=lambda a: a.start_ns)),
+        watched.samples,
+        tuple(watched.movie.times_ns[k] for k in scene.cuts),
+        tuple(find_still(scene, end_ns)),
+    )
+
+
+def _read(
+    video: VideoReader, typed: list[tuple[Typing, ObservedAction]], scene: Scene, ocr: Ocr
+) -> list[ObservedAction]:
+    """The typing actions with their text, from the frames before and after each."""
+    times = [t for _, action in typed for t in (action.before_ns, action.after_ns)]
+    frames = video.frames_at(times)
+    out = []
+    for typing, action in typed:
+        before, after = next(frames).image, next(frames).image
+        left, top, right, bottom = scene.movie.layout.to_px(typing.rect)
+        found = typed_text(before, after, (int(left), int(top), int(right) + 1, int(bottom) + 1), ocr)
+        if found.outcome in ("deleted", "nothing"):
+            continue  # nothing new stands there: it was no typing
+        out.append(with_text(action, found.text, found.confidence))
+    return out

@@ -1,0 +1,220 @@
+"""Numbers that tell a press of a mouse button from a hover, a tooltip, typing or a program's own doing.
+
+One row of numbers for each moment at which something changed while the pointer rested; `models/press.json` (boosted
+trees, trained by `training/press.py`) turns a row into the probabilities of nothing, a left press, a right press.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from video2gui.screen.changes import CellMovie, Cells
+from video2gui.screen.effects import Rest, Spot, Spots
+from video2gui.screen.watch import Track
+from video2gui.timebase import NS_PER_S
+
+Row = npt.NDArray[np.float32]
+
+_AT = 26.0  # units: as near as this to the pointer is "at" it
+_NEAR = 110.0
+_BEFORE_NS = int(0.3 * NS_PER_S)
+_AFTER_NS = int(0.15 * NS_PER_S)
+_LATER_NS = int(0.5 * NS_PER_S)
+_TYPING_NS = int(1.2 * NS_PER_S)
+
+NAMES = (
+    "since_arrival", "until_leaving", "travel", "rest_length",
+    "at_cells", "near_cells", "far_cells", "at_peak", "far_peak", "places",
+    "at_before", "near_before", "far_before", "at_after", "near_after", "far_after", "at_peak_after",
+    "since_change", "since_at_change", "changes_in_rest",
+    "home_wide", "home_high", "home_fill", "home_left", "home_top", "home_right", "home_bottom", "corner",
+    "big_corner", "big_wide", "big_high", "big_gap", "undone", "undone_wide",
+    "typing", "shape_changed", "shape_text", "shape_hand", "visible", "pointer_sure", "busy", "frame_gap",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something changed with `frame` while the pointer rested (or had just left): the row of numbers for it."""
+
+    frame: int
+    rest: Rest
+    row: Row
+
+
+def find_moments(movie: CellMovie, track: Track, spots: Spots, rests: Sequence[Rest]) -> list[Moment]:
+    """All moments that may be presses, in order."""
+    times = np.asarray(movie.times_ns, np.int64)
+    undone = _Undone(movie)
+    out = []
+    for rest in rests:
+        last = min(rest.last + 2, len(times) - 1)
+        changes = 0
+        for k in range(max(rest.first, 1), last + 1):
+            here = [s for s in spots[k] if not s.caret]
+            if not here:
+                continue
+            row = _row(k, here, rest, movie, track, spots, times, changes, undone)
+            out.append(Moment(k, rest, row))
+            changes += 1
+    out.sort(key=lambda m: m.frame)
+    return out
+
+
+def _row(
+    k: int,
+    here: list[Spot],
+    rest: Rest,
+    movie: CellMovie,
+    track: Track,
+    spots: Spots,
+    times: npt.NDArray[np.int64],
+    changes: int,
+    undone: _Undone,
+) -> Row:
+    unit_w, unit_h = (c / movie.layout.unit_px for c in movie.layout.cell_wh)
+    x, y = rest.x_px / movie.layout.unit_px, rest.y_px / movie.layout.unit_px
+
+    def place(s: Spot) -> tuple[float, float, float, float]:
+        """The spot's rectangle in units, the pointer at the origin."""
+        return s.rect[0] * unit_w - x, s.rect[1] * unit_h - y, s.rect[2] * unit_w - x, s.rect[3] * unit_h - y
+
+    def sums(frames: range) -> tuple[float, float, float, int, int]:
+        at = near = far = 0.0
+        at_peak = far_peak = 0
+        for j in frames:
+            for s in spots[j]:
+                if s.caret:
+                    continue
+                box = place(s)
+                share_at, share_near = _share(box, _AT), _share(box, _NEAR)
+                at += s.cells * share_at
+                near += s.cells * (share_near - share_at)
+                far += s.cells * (1 - share_near)
+                if share_at:
+                    at_peak = max(at_peak, s.peak)
+                else:
+                    far_peak = max(far_peak, s.peak)
+        return at, near, far, at_peak, far_peak
+
+    before = range(max(int(np.searchsorted(times, times[k] - _BEFORE_NS)), 0), k)
+    after = range(k + 1, min(int(np.searchsorted(times, times[k] + _AFTER_NS, "right")), len(times)))
+    at, near, far, at_peak, far_peak = sums(range(k, k + 1))
+    at_b, near_b, far_b, _, _ = sums(before)
+    at_a, near_a, far_a, at_peak_a, _ = sums(after)
+    home = _home([(place(s), s) for s in here])
+    big_box, big = max(((place(s), s) for s in here), key=lambda p: p[1].cells)
+    since, since_at = _since(k, spots, times, place)
+    row = (
+        (times[k] - times[rest.first]) / NS_PER_S,
+        (times[rest.last] - times[k]) / NS_PER_S,
+        rest.travel,
+        (times[rest.last] - times[rest.first]) / NS_PER_S,
+        at, near, far, at_peak, far_peak, len(here),
+        at_b, near_b, far_b, at_a, near_a, far_a, at_peak_a,
+        since, since_at, changes,
+        *home,
+        _corner(big_box), big_box[2] - big_box[0], big_box[3] - big_box[1], _gap(big_box),
+        undone.share(k, rest, 30), undone.share(k, rest, 60),
+        _typing(k, spots, times, place, unit_w, unit_h),
+        float(track.shape[k] != track.shape[max(k - 2, 0)]),
+        float(track.shape[k] == "text"), float(track.shape[k] == "hand"),
+        float(track.visible[k]), float(track.confidence[k]),
+        sum(len(spots[j]) for j in before) / max(len(before), 1),
+        (times[k] - times[k - 1]) / NS_PER_S,
+    )  # fmt: skip
+    return np.array(row, np.float32)
+
+
+def _share(box: tuple[float, float, float, float], reach: float) -> float:
+    """The share of a rectangle that lies within `reach` of the origin."""
+    w = max(0.0, min(box[2], reach) - max(box[0], -reach))
+    h = max(0.0, min(box[3], reach) - max(box[1], -reach))
+    return w * h / max((box[2] - box[0]) * (box[3] - box[1]), 1e-6)
+
+
+def _gap(box: tuple[float, float, float, float]) -> float:
+    """How far the origin lies outside the rectangle."""
+    return float(np.hypot(max(box[0], -box[2], 0.0), max(box[1], -box[3], 0.0)))
+
+
+def _corner(box: tuple[float, float, float, float]) -> float:
+    """How far the nearest corner lies from the origin."""
+    return float(min(np.hypot(a, b) for a in (box[0], box[2]) for b in (box[1], box[3])))
+
+
+def _home(places: list[tuple[tuple[float, float, float, float], Spot]]) -> tuple[float, ...]:
+    """The spot under the pointer: width, height, fill, the pointer's distance to its sides, to its nearest corner."""
+    under = [(box, s) for box, s in places if _gap(box) < 8]
+    if not under:
+        return (0.0,) * 7 + (999.0,)
+    box, spot = max(under, key=lambda p: p[1].cells)
+    area = max((box[2] - box[0]) * (box[3] - box[1]), 1.0)
+    return (
+        box[2] - box[0], box[3] - box[1], spot.cells * 16 / area, -box[0], -box[1], box[2], box[3], _corner(box)
+    )  # fmt: skip
+
+
+def _since(k: int, spots: Spots, times: npt.NDArray[np.int64], place: object) -> tuple[float, float]:
+    since = since_at = 3.0
+    for j in range(k - 1, -1, -1):
+        age = (times[k] - times[j]) / NS_PER_S
+        if age > 3.0:
+            break
+        for s in spots[j]:
+            if s.caret:
+                continue
+            since = min(since, age)
+            if _gap(place(s)) < _AT:  # type: ignore[operator]
+                return since, age
+    return since, since_at
+
+
+def _typing(k: int, spots: Spots, times: npt.NDArray[np.int64], place: object, unit_w: float, unit_h: float) -> float:
+    """How many small changes on one line stand around this moment: letters being typed."""
+    lines: dict[int, int] = {}
+    for j in range(max(int(np.searchsorted(times, times[k] - _TYPING_NS)), 0), len(times)):
+        if times[j] > times[k] + _TYPING_NS:
+            break
+        for s in spots[j]:
+            if s.width * unit_w <= 36 and 8 <= s.height * unit_h <= 48 and s.peak > 30:
+                line = round((s.rect[1] + s.rect[3]) / 2 / 4)
+                lines[line] = lines.get(line, 0) + 1
+    return float(max(lines.values(), default=0))
+
+
+class _Undone:
+    """Whether a change at the pointer was taken back half a second later (a ring, a pressed look)."""
+
+    def __init__(self, movie: CellMovie) -> None:
+        self._movie = movie
+        self._kept: dict[int, Cells] = {}
+
+    def _picture(self, frame: int) -> Cells:
+        if frame not in self._kept:
+            if len(self._kept) > 40:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[frame] = self._movie.picture(frame)
+        return self._kept[frame]
+
+    def share(self, k: int, rest: Rest, reach: float) -> float:
+        """The share of the cells around the pointer that changed and came back; -1 where none changed."""
+        movie, layout = self._movie, self._movie.layout
+        reach *= layout.unit_px
+        left, top = layout.to_cell(rest.x_px - reach, rest.y_px - reach)
+        right, bottom = layout.to_cell(rest.x_px + reach, rest.y_px + reach)
+        part = (slice(top, bottom + 1), slice(left, right + 1))
+        middle = movie.frame_at(movie.times_ns[k] + _AFTER_NS)
+        later = movie.frame_at(movie.times_ns[k] + _LATER_NS)
+        old = self._picture(k - 1)[part].astype(np.int16)
+        new = self._picture(middle)[part].astype(np.int16)
+        end = self._picture(later)[part].astype(np.int16)
+        changed = np.abs(new - old).max(axis=2) >= 10
+        if changed.sum() < 2:
+            return -1.0
+        back = np.abs(end - old).max(axis=2) < 8
+        return float((changed & back).sum() / changed.sum())

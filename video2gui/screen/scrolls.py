@@ -1,0 +1,77 @@
+"""Scrolling: content that moves one way over several frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from video2gui.screen.changes import CellMovie, Rect
+from video2gui.screen.shift import Shift
+from video2gui.timebase import NS_PER_S
+
+_PAUSE_NS = int(0.45 * NS_PER_S)
+#: One single jump is a scroll only when it fits this well and is this large a share of the frame.
+_JUMP_GAIN, _JUMP_SHARE = 0.8, 0.12
+_LEAST_SHARE = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class Scrolling:
+    """Content in `rect_px` moved by (dx, dy) pixels in all, between the frames `first` and `last`."""
+
+    first: int
+    last: int
+    dx_px: float
+    dy_px: float
+    rect_px: Rect
+    steps: int
+    confidence: float
+
+
+def find_scrolls(movie: CellMovie, shifts: dict[int, tuple[Shift, ...]]) -> list[Scrolling]:
+    """All scrolls, in order. One way of scrolling ends where the content turns round or rests for half a second."""
+    groups: list[list[tuple[int, Shift]]] = []
+    for frame in sorted(shifts):
+        shift = max(shifts[frame], key=lambda s: s.gain * _area(s.rect_px))
+        if groups and _continues(groups[-1], frame, shift, movie):
+            groups[-1].append((frame, shift))
+        else:
+            groups.append([(frame, shift)])
+    return [s for s in (_scrolling(group, movie) for group in groups) if s is not None]
+
+
+def _continues(group: list[tuple[int, Shift]], frame: int, shift: Shift, movie: CellMovie) -> bool:
+    last_frame, last = group[-1]
+    return (
+        movie.times_ns[frame] - movie.times_ns[last_frame] <= _PAUSE_NS
+        and _sign(last) == _sign(shift)
+        and _overlap(last.rect_px, shift.rect_px) > 0.3
+    )
+
+
+def _scrolling(group: list[tuple[int, Shift]], movie: CellMovie) -> Scrolling | None:
+    w, h = movie.layout.size_wh
+    rect = max((s.rect_px for _, s in group), key=_area)
+    share = _area(rect) / (w * h)
+    gain = sum(s.gain for _, s in group) / len(group)
+    dx, dy = sum(s.dx_px for _, s in group), sum(s.dy_px for _, s in group)
+    if share < _LEAST_SHARE or abs(dx) + abs(dy) < 8 * movie.layout.unit_px:
+        return None
+    if len(group) == 1 and (gain < _JUMP_GAIN or share < _JUMP_SHARE or dx):
+        return None
+    steps = len(group)
+    confidence = min(0.97, gain * (0.5 if steps == 1 else 0.75 if steps == 2 else 0.95))
+    return Scrolling(group[0][0], group[-1][0], dx, dy, rect, steps, confidence)
+
+
+def _sign(shift: Shift) -> tuple[bool, bool, bool, bool]:
+    return shift.dx_px > 0, shift.dx_px < 0, shift.dy_px > 0, shift.dy_px < 0
+
+
+def _area(rect: Rect) -> float:
+    return float((rect[2] - rect[0]) * (rect[3] - rect[1]))
+
+
+def _overlap(a: Rect, b: Rect) -> float:
+    w = min(a[2], b[2]) - max(a[0], b[0])
+    h = min(a[3], b[3]) - max(a[1], b[1])
+    return max(w, 0) * max(h, 0) / max(min(_area(a), _area(b)), 1.0)

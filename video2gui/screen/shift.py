@@ -1,0 +1,92 @@
+"""How far the content of a changed place moved between two frames: the measure behind scrolling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from video2gui.errors import load_extra
+from video2gui.screen.changes import Rect
+from video2gui.video.frame import Image
+
+_STRIPS = 12
+#: The place must be this large to be measured, in units (pixels at 1280 wide).
+_LEAST_LONG = 90
+_LEAST_WIDE = 60
+#: The shifted difference must fall under this share of the unshifted one.
+_BETTER = 0.45
+#: So much of the place must still be in view after the shift.
+_LEAST_OVERLAP = 0.35
+#: A place flatter than this (levels) has nothing to measure by.
+_LEAST_TEXTURE = 3.0
+
+Profile = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Content moved by (dx, dy) pixels (positive: right, down) inside `rect_px`; `gain` 0..1 is how well it fits."""
+
+    dx_px: float
+    dy_px: float
+    gain: float
+    rect_px: Rect
+
+
+def measure_shift(before: Image, after: Image, rect_px: Rect, unit_px: float) -> Shift | None:
+    """The shift of the content of `rect_px`, up or down first, else sideways; None where none explains the change."""
+    left, top, right, bottom = rect_px
+    wide, long = (right - left) / unit_px, (bottom - top) / unit_px
+    if min(wide, long) < _LEAST_WIDE or max(wide, long) < _LEAST_LONG:
+        return None
+    a, b = before[top:bottom, left:right], after[top:bottom, left:right]
+    best: Shift | None = None
+    if long >= _LEAST_LONG:
+        found = _along(_profile(a, vertical=True), _profile(b, vertical=True))
+        if found:
+            best = Shift(0.0, float(found[0]), found[1], rect_px)
+    if wide >= _LEAST_LONG and (best is None or best.gain < 0.7):
+        found = _along(_profile(a, vertical=False), _profile(b, vertical=False))
+        if found and (best is None or found[1] > best.gain + 0.1):
+            best = Shift(float(found[0]), 0.0, found[1], rect_px)
+    return best
+
+
+def _profile(image: Image, *, vertical: bool) -> Profile:
+    """float32 (length, strips): brightness along the direction looked at, averaged across in a few strips."""
+    cv2 = load_extra("cv2", "see")
+    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    h, w = grey.shape
+    size = (_STRIPS, h) if vertical else (w, _STRIPS)
+    strips = cv2.resize(grey, size, interpolation=cv2.INTER_AREA).astype(np.float32)
+    return strips if vertical else np.ascontiguousarray(strips.T)
+
+
+def _along(a: Profile, b: Profile) -> tuple[int, float] | None:
+    """(shift, gain) with b[i + shift] = a[i], or None."""
+    n = len(a)
+    if (
+        np.abs(np.diff(a, axis=0)).mean() * 4 < _LEAST_TEXTURE
+        and np.abs(np.diff(b, axis=0)).mean() * 4 < _LEAST_TEXTURE
+    ):
+        return None
+    still = float(np.abs(a - b).mean())
+    if still < 1.0:
+        return None
+    most = int(n * (1 - _LEAST_OVERLAP))
+    # coarse by every 3rd pixel, then fine around the best
+    scores = {s: _cost(a, b, s) for s in range(-most, most + 1, 2) if s}
+    near = min(scores, key=lambda s: scores[s])
+    fine = {s: _cost(a, b, s) for s in (near - 1, near, near + 1) if s}
+    shift = min(fine, key=lambda s: fine[s])
+    gain = 1 - fine[shift] / still
+    return (shift, gain) if gain >= 1 - _BETTER and abs(shift) >= 2 else None
+
+
+def _cost(a: Profile, b: Profile, shift: int) -> float:
+    n = len(a)
+    if shift > 0:
+        return float(np.abs(a[: n - shift] - b[shift:]).mean())
+    return float(np.abs(a[-shift:] - b[: n + shift]).mean())

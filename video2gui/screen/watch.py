@@ -1,0 +1,144 @@
+"""The one pass over a video: every frame is looked at once, for what changed and where the pointer is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from video2gui.screen.changes import CellMovie, ChangeDetector, Delta, Layout, Rect, components
+from video2gui.screen.observed import PointerSample
+from video2gui.screen.pointer import PointerTracker
+from video2gui.screen.shift import Shift, measure_shift
+from video2gui.video.frame import Frame, Image
+
+#: Frames that follow another by less are skipped: nothing a person does is faster.
+_LEAST_GAP_NS = 28_000_000
+#: From this share of changed cells on a frame may be a scroll; so many places are measured.
+_SCROLL_SHARE = 0.008
+_MOST_PLACES = 2
+#: More changed places than this and the frame is handed on as one.
+_MOST_BOXES = 24
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Track:
+    """The pointer by frame number. `x_px`, `y_px` are NaN where no place is known; `box_px` is its picture."""
+
+    x_px: Floats
+    y_px: Floats
+    visible: npt.NDArray[np.bool_]
+    shape: tuple[str | None, ...]
+    confidence: Floats
+    box_px: tuple[tuple[float, float, float, float] | None, ...]
+
+    def known(self, frame: int) -> bool:
+        return bool(np.isfinite(self.x_px[frame]))
+
+
+@dataclass(slots=True)
+class Watched:
+    """What one pass leaves behind: the cell movie and the pointer, frame by frame."""
+
+    movie: CellMovie
+    track: Track
+    samples: tuple[PointerSample, ...]
+    shifts: dict[int, tuple[Shift, ...]]
+    end_ns: int
+
+
+@dataclass(slots=True)
+class _Pass:
+    detector: ChangeDetector
+    movie: CellMovie
+    tracker: PointerTracker
+    boxes: list[tuple[float, float, float, float] | None] = field(default_factory=list)
+    shifts: dict[int, tuple[Shift, ...]] = field(default_factory=dict)
+    last: Image | None = None
+
+    def add(self, frame: Frame) -> None:
+        delta = self.detector.update(frame.image)
+        self.movie.append(frame.pts_ns, delta)
+        self.tracker.update(frame.pts_ns, frame.image, _changed_px(delta, self.movie.layout))
+        self.boxes.append(self.tracker.box_px)
+        self._measure(frame.image, delta)
+        self.last = frame.image
+
+    def _measure(self, image: Image, delta: Delta) -> None:
+        """Remember how the content moved, where enough of it changed to be a scroll."""
+        layout, number = self.movie.layout, len(self.movie.times_ns) - 1
+        gw, gh = layout.grid_wh
+        if self.last is None or len(delta.index) < _SCROLL_SHARE * gw * gh:
+            return
+        grid = np.zeros(gw * gh, bool)
+        grid[delta.index] = True
+        rects = [r for r, _ in components(grid.reshape(gh, gw), gap=4)]
+        rects.sort(key=lambda r: (r[2] - r[0]) * (r[3] - r[1]), reverse=True)
+        found = [
+            measure_shift(self.last, image, _whole(layout.to_px(rect), layout.size_wh), layout.unit_px)
+            for rect in rects[:_MOST_PLACES]
+        ]
+        if shifts := tuple(shift for shift in found if shift is not None):
+            self.shifts[number] = shifts
+
+
+def watch(frames: Iterable[Frame], tracker: PointerTracker | None = None) -> Watched | None:
+    """Look at all `frames` in order; None when there are none."""
+    run: _Pass | None = None
+    last_ns = end_ns = 0
+    for frame in frames:
+        end_ns = frame.pts_ns
+        if run is None:
+            detector = ChangeDetector(frame.size_wh)
+            run = _Pass(detector, CellMovie(detector.layout), tracker or PointerTracker())
+        elif frame.pts_ns - last_ns < _LEAST_GAP_NS:
+            continue
+        last_ns = frame.pts_ns
+        run.add(frame)
+    if run is None:
+        return None
+    samples = tuple(run.tracker.samples)
+    return Watched(run.movie, _track(samples, run.boxes, run.movie.layout), samples, run.shifts, end_ns)
+
+
+def _changed_px(delta: Delta, layout: Layout) -> list[Rect]:
+    """Changed places in whole pixels, the way the tracker takes them."""
+    gw, gh = layout.grid_wh
+    if len(delta.index) == 0:
+        return []
+    if len(delta.index) > gw * gh // 3:
+        return [(0, 0, *layout.size_wh)]
+    grid = np.zeros(gw * gh, bool)
+    grid[delta.index] = True
+    rects = [rect for rect, _ in components(grid.reshape(gh, gw))]
+    if len(rects) > _MOST_BOXES:
+        rects.sort(key=lambda r: (r[2] - r[0]) * (r[3] - r[1]), reverse=True)
+        rects = rects[:_MOST_BOXES]
+    return [_whole(layout.to_px(rect), layout.size_wh) for rect in rects]
+
+
+def _whole(box: tuple[float, float, float, float], size_wh: tuple[int, int]) -> Rect:
+    return (
+        int(box[0]),
+        int(box[1]),
+        min(int(np.ceil(box[2])), size_wh[0]),
+        min(int(np.ceil(box[3])), size_wh[1]),
+    )
+
+
+def _track(
+    samples: tuple[PointerSample, ...], boxes: list[tuple[float, float, float, float] | None], layout: Layout
+) -> Track:
+    w, h = layout.size_wh
+    return Track(
+        np.array([s.point.x * w if s.point else np.nan for s in samples]),
+        np.array([s.point.y * h if s.point else np.nan for s in samples]),
+        np.array([s.visible for s in samples], bool),
+        tuple(s.shape for s in samples),
+        np.array([s.confidence for s in samples]),
+        tuple(boxes),
+    )
