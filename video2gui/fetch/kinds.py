@@ -192,6 +192,7 @@ def failure_of(error: Exception, url: str, *, extracted: bool) -> FetchError:
             return _failure(url, meaning, f"{cause}; fetch.allow_private_hosts permits it")
         if isinstance(cause, MemoryError):
             return _failure(url, Meaning("too_large", "needs more memory to read than allowed"), "")
+    for cause in chain:  # only then what yt-dlp made of it
         if _is(cause, "HTTPError"):
             return _of_status(cause, url, extracted=extracted)
         if _is(cause, "GeoRestrictedError"):

@@ -56,22 +56,19 @@ class Pace:
         Raises:
             FetchError: `rate_limited`, the turn would come after `until_ns`; no turn is taken then.
         """
-        turn_ns: int | None = None
-        while True:
+        turn_ns = self._turn(url, until_ns)
+        while (wait_ns := turn_ns - self.clock.now_ns()) > 0:
+            self.clock.sleep_ns(wait_ns)
             with self._state(url) as state:
-                now_ns = self.clock.now_ns()
-                if turn_ns is None:
-                    ready_ns = max(now_ns, state.next_ns, state.open_ns)
-                else:  # a cool-down may have begun while we slept
-                    ready_ns = max(turn_ns, state.open_ns)
-                if ready_ns > until_ns:
-                    raise self._not_in_time(url, ready_ns - now_ns)
-                if turn_ns is None:
-                    turn_ns = ready_ns
-                    state.next_ns = turn_ns + self.pause_ns
-            if ready_ns <= now_ns:
-                return
-            self.clock.sleep_ns(ready_ns - now_ns)
+                cooling = state.open_ns > turn_ns  # it began while we slept: all line up again behind it
+            turn_ns = self._turn(url, until_ns) if cooling else turn_ns
+
+    def _turn(self, url: str, until_ns: int) -> int:
+        with self._state(url) as state:
+            turn_ns = max(self.clock.now_ns(), state.next_ns, state.open_ns)
+            self._check_in_time(url, turn_ns, until_ns)
+            state.next_ns = turn_ns + self.pause_ns
+        return turn_ns
 
     def cool_down(self, url: str, pause_ns: int) -> None:
         """Let nobody ask this host for a while; a shorter pause never ends a longer one."""
@@ -93,14 +90,11 @@ class Pace:
         # a host's name is data and no file name
         return self.folder / f"host-{hashlib.sha256(host_of(url).encode()).hexdigest()[:16]}.json"
 
-    def _not_in_time(self, url: str, wait_ns: int) -> FetchError:
-        wait_s = wait_ns / NS_PER_S
-        return FetchError(
-            f"{url} was not asked for: {host_of(url)} has to be left alone for another {wait_s:.0f} s",
-            kind="rate_limited",
-            address=url,
-            retry_after_s=wait_s,
-        )
+    def _check_in_time(self, url: str, turn_ns: int, until_ns: int) -> None:
+        if turn_ns > until_ns:
+            wait_s = (turn_ns - self.clock.now_ns()) / NS_PER_S
+            text = f"{url} was not asked for: {host_of(url)} has to be left alone for another {wait_s:.0f} s"
+            raise FetchError(text, kind="rate_limited", address=url, retry_after_s=wait_s)
 
 
 def host_of(url: str) -> str:

@@ -45,7 +45,7 @@ def main() -> None:
     restrict(request.reach, program=program, proxies=proxies)
     reply = Path(request.folder, REPLY_FILE)
     aside = reply.with_suffix(".tmp")
-    aside.write_text(codec.dumps(Reply(_answer(request))), encoding="utf-8")
+    aside.write_text(codec.dumps(Reply(answer(request))), encoding="utf-8")
     aside.rename(reply)
 
 
@@ -54,7 +54,8 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _answer(request: Request) -> Fetched | Failed | Bug:
+def answer(request: Request) -> Fetched | Failed | Bug:
+    """Fetch, and put what came of it into words that cross the border."""
     try:
         return _fetch(request)
     except FetchError as error:
