@@ -166,7 +166,8 @@ _CUT_SHARE = 0.5  # of the frame changed: a new scene
 _CALM_SHARE = 0.1  # up to here a move is believed; in a film something always moves
 _SURE = 0.5  # score of a candidate seen for the first time
 _LIKELY = 0.3  # of one where the pointer was, or near it
-_STRIKING = 0.7  # of one far from where the pointer went out of sight
+_STRIKING = 0.7  # of one far from where the pointer went out of sight, or of a rare shape
+_COMMON = frozenset({"arrow", "text", "hand"})
 _SAME_PX = 5.0  # found again within this: it has not moved
 _STILL_PX = 1.5  # closer than this is the network's own noise
 _PROOFS = 2  # moves after which a candidate is taken for the pointer
@@ -322,7 +323,7 @@ class PointerTracker:
             track.visible, track.before = False, None
             return
         moved = match.distance_px(track.at)
-        if moved > _SAME_PX and calm and match.score >= _SURE:
+        if calm and _is_move(track.at, match):
             track.moves.append(len(self.samples))
         track.before = track.at if moved > _SAME_PX and track.visible else None
         if moved <= _STILL_PX:
@@ -332,7 +333,7 @@ class PointerTracker:
 
     def _start_tracks(self, found: Sequence[Candidate], image: Image) -> None:
         for c in found:
-            if c.score >= _SURE:
+            if c.score >= (_SURE if c.shape in _COMMON else _STRIKING):
                 self._tracks.append(_Track(c, _patch(image, c)))
         if len(self._tracks) > _TRACKS:
             self._tracks.sort(key=lambda t: (t is not self._pointer, -len(t.moves), not t.visible, -t.at.score))
@@ -364,6 +365,14 @@ class PointerTracker:
     def _sample(self, pts_ns: int, place: Candidate, visible: bool) -> PointerSample:
         point = Point.from_px(place.x_px, place.y_px, self._size_wh)
         return PointerSample(pts_ns, point, visible, place.shape, place.score if visible else 0.0)
+
+
+def _is_move(before: Candidate, after: Candidate) -> bool:
+    """Whether a thing went from here to there as only a pointer does. A text caret runs along its line."""
+    dx, dy = abs(after.x_px - before.x_px), abs(after.y_px - before.y_px)
+    if max(dx, dy) <= _SAME_PX or min(before.score, after.score) < _SURE:
+        return False
+    return not (before.shape == after.shape == "text" and min(dx, dy) <= 2.0)
 
 
 def _expected(track: _Track) -> list[Candidate]:

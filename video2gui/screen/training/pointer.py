@@ -185,7 +185,8 @@ def _read_backgrounds(args: argparse.Namespace) -> list[data.Background]:
     for folder in sorted(Path(args.clips).iterdir()) if args.clips else []:
         found += data.clip_backgrounds(folder)
     finder = PointerFinder(Path(args.mask_with)) if args.mask_with else None
-    for path in sorted(Path(args.recordings).glob("*/*")) if args.recordings else []:
+    folders = [Path(args.recordings) / kind for kind in ("positive", "negative")] if args.recordings else []
+    for path in sorted(p for folder in folders for p in folder.iterdir()):
         if path.parent.name == "negative" or path.name in POINTERLESS:
             found += data.video_backgrounds(path, 14, None)
         elif finder:
