@@ -12,26 +12,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from video2gui.errors import load_extra
 from video2gui.ocr.base import Ocr, TextLine
+from video2gui.screen.ink import INK_LEVELS, Grey, Mask, Span, ground_of, ink_of, runs, widened
 from video2gui.video.frame import Image
 
 BoxPx = tuple[int, int, int, int]
-Mask = npt.NDArray[np.bool_]
-Grey = npt.NDArray[np.int16]
-Span = tuple[int, int]
 
 #: read: `text` is what was typed. hidden: dots or stars stand for it. deleted: text only went away.
 #: nothing: no glyph is new. unreadable: something is new that the reader could not read.
 Outcome = Literal["read", "hidden", "deleted", "nothing", "unreadable"]
 
 _CHANGED = 36  # of 255: noise of codecs around text stays below
-_INK = 56  # of 255: a pixel this far from the background belongs to a glyph
 _SAME = 64  # of 255: columns of two pictures that differ less are the same
 _PAD_PX = 6  # what is looked at around the changed place
-_RULE_PX = 40  # a level run of ink this long is a rule or a frame
 _FEWEST_PX = 6  # fewer pixels of ink are no glyph
 _LEAST_CONFIDENCE = 0.4
 _SURE = 0.85
@@ -104,46 +99,15 @@ class _Region:
             raise ValueError(f"the box {box_px} lies outside a frame of {width}x{height}")
         old, new = before[top:bottom, left:right], after[top:bottom, left:right]
         changed = np.abs(old.astype(np.int16) - new).max(axis=2) > _CHANGED
-        grounds = _ground(old), _ground(new)
-        inks = _ink(old, grounds[0]), _ink(new, grounds[1])
+        grounds = ground_of(old), ground_of(new)
+        inks = ink_of(old, grounds[0]), ink_of(new, grounds[1])
         return _Region((before, after), old, new, *grounds, changed, *inks, left, top)
-
-
-def _ground(image: Image) -> Grey:
-    """The most common colour, of one in 16 levels a channel: int16 (3,)."""
-    bins = (image >> 4).reshape(-1, 3).astype(np.int32)
-    codes = bins[:, 0] << 8 | bins[:, 1] << 4 | bins[:, 2]
-    common: Grey = np.median(image.reshape(-1, 3)[codes == np.bincount(codes).argmax()], axis=0).astype(np.int16)
-    return common
-
-
-def _ink(image: Image, ground: Grey) -> Mask:
-    """Pixels of glyphs: far from the background, and not of a level rule or frame."""
-    contrast = np.abs(image.astype(np.int16) - ground).max(axis=2)
-    # pale lines beside dark text are a grid
-    ink: Mask = contrast > max(_INK, 0.4 * float(np.percentile(contrast, 99.5)))
-    length = min(_RULE_PX, max(12, round(0.85 * ink.shape[1])))
-    cv2 = load_extra("cv2", "see")
-    level = cv2.morphologyEx(ink.astype(np.uint8), cv2.MORPH_OPEN, np.ones((1, length), np.uint8))
-    thick = cv2.morphologyEx(level, cv2.MORPH_OPEN, np.ones((5, 1), np.uint8))
-    glyphs: Mask = ink & ~((level == 1) & (thick == 0))
-    return glyphs
-
-
-def _runs(values: npt.ArrayLike, gap: int = 0) -> list[Span]:
-    """Where `values` are true: half-open runs, those at most `gap` apart taken together."""
-    places = np.flatnonzero(values)
-    if not len(places):
-        return []
-    cuts = np.flatnonzero(np.diff(places) > gap + 1)
-    starts, ends = np.r_[places[0], places[cuts + 1]], np.r_[places[cuts], places[-1]] + 1
-    return [(int(start), int(end)) for start, end in zip(starts, ends, strict=True)]
 
 
 def _bands(region: _Region) -> list[Span]:
     """The rows of each line with new ink, without lines that only moved up or down."""
     new = region.changed & region.ink_after
-    bands = [band for band in _runs(new.any(axis=1), gap=1) if int(new[slice(*band)].sum()) >= _FEWEST_PX]
+    bands = [band for band in runs(new.any(axis=1), gap=1) if int(new[slice(*band)].sum()) >= _FEWEST_PX]
     bands = [band for band in bands if band[1] - band[0] >= 5] or bands[:1]
     if len(bands) < 2:
         return bands
@@ -241,7 +205,7 @@ def _selected(ink: Mask) -> Mask:
     height = len(ink)
     level = cv2.morphologyEx(ink.astype(np.uint8), cv2.MORPH_OPEN, np.ones((1, max(10, 3 * height // 2)), np.uint8))
     selected = np.zeros_like(ink)
-    for left, right in _runs(level.any(axis=0)):
+    for left, right in runs(level.any(axis=0)):
         block = ink[:, left:right]
         rows = np.flatnonzero(block.any(axis=1))
         block = block[rows[0] : rows[-1] + 1]
@@ -261,14 +225,14 @@ def _without_bars(ink: Mask) -> tuple[Mask, Mask]:
     strokes = np.count_nonzero(np.diff(ink.astype(np.int8), axis=1, prepend=0) == 1, axis=1)
     body = np.flatnonzero(strokes >= max(2, 0.3 * strokes.max(initial=0)))
     if not len(body):
-        lone = _runs(ink.any(axis=0))
+        lone = runs(ink.any(axis=0))
         if len(lone) == 1 and lone[0][1] - lone[0][0] <= min(3, height // 5):
             columns[slice(*lone[0])] = True
             return np.zeros_like(ink), columns
         return ink, columns
     top, bottom = int(body[0]), int(body[-1]) + 1
     ink = ink.copy()
-    for left, right in _runs(ink[top:bottom].mean(axis=0) >= 0.9):
+    for left, right in runs(ink[top:bottom].mean(axis=0) >= 0.9):
         above, below = _reach(np.asarray(ink[:, left:right].all(axis=1)), top, bottom)
         if above < 1 or below < 1 or above + below < 3 or (right - left > 3 and left > 0 and right < width):
             continue
@@ -314,19 +278,8 @@ def _new_columns(line: _Line) -> Span | None:
 def _grey(image: Image, ink: Mask, ground: Grey) -> Grey:
     """Grey levels with everything but glyphs and their soft edges set to the background."""
     grey: Grey = image.astype(np.int16).mean(axis=2).astype(np.int16)
-    grey[~_widened(ink)] = int(ground.mean())
+    grey[~widened(ink)] = int(ground.mean())
     return grey
-
-
-def _widened(ink: Mask) -> Mask:
-    """`ink` and all pixels beside it."""
-    out = ink.copy()
-    out[:, 1:] |= ink[:, :-1]
-    out[:, :-1] |= ink[:, 1:]
-    rows = out.copy()
-    out[1:] |= rows[:-1]
-    out[:-1] |= rows[1:]
-    return out
 
 
 def _same_columns(new: Grey, old: Grey, ink: Mask) -> int:
@@ -345,7 +298,7 @@ def _same_columns(new: Grey, old: Grey, ink: Mask) -> int:
 
 def _found_caret(new_bars: Mask, contrast: Grey, ink: Mask) -> int | None:
     """The last new bar that is as strong as the glyphs left of it."""
-    for left, right in _runs(new_bars)[::-1]:
+    for left, right in runs(new_bars)[::-1]:
         glyphs = contrast[:, :left][ink[:, :left]]
         if len(glyphs) and int(contrast[:, left:right].max()) >= 0.8 * int(glyphs.max()):
             return left
@@ -355,7 +308,7 @@ def _found_caret(new_bars: Mask, contrast: Grey, ink: Mask) -> int | None:
 def _clusters(line: _Line, span: Span) -> list[Span]:
     """The groups of new glyphs that stand more than a line's height apart, left to right; only that at a told caret."""
     new = (line.ink & line.changed)[:, slice(*span)]
-    clusters = [(span[0] + left, span[0] + right) for left, right in _runs(new.any(axis=0), gap=13 * len(new) // 10)]
+    clusters = [(span[0] + left, span[0] + right) for left, right in runs(new.any(axis=0), gap=13 * len(new) // 10)]
     if line.caret_told and line.caret is not None:
         clusters = [cluster for cluster in clusters if cluster[0] < line.caret][-1:]
     return [span] if len(clusters) < 2 else clusters[:_MOST_CLUSTERS]
@@ -367,7 +320,7 @@ def _until_completion(line: _Line, span: Span) -> Span:
     # a caret that was merely found may be a resting pointer: behind it, no more than a closing bracket is cut off
     if line.caret is not None and left < line.caret < right and (line.caret_told or right - line.caret <= height):
         return left, line.caret
-    words = [(left + a, left + b) for a, b in _runs(ink[:, left:right].any(axis=0), gap=max(2, height // 8))]
+    words = [(left + a, left + b) for a, b in runs(ink[:, left:right].any(axis=0), gap=max(2, height // 8))]
     strength = [int(np.percentile(line.contrast[:, a:b][ink[:, a:b]], 90)) for a, b in words]
     for number in range(1, len(words)):
         if right - words[number][0] >= height and max(strength[number:]) < 0.65 * min(strength[:number]):
@@ -390,7 +343,7 @@ def _picture(line: _Line, ink: Mask, span: Span, *, of_before: bool = False) -> 
     glyphs, dropped = np.zeros_like(all_ink), np.zeros_like(all_ink)
     glyphs[slice(*rows), slice(*span)] = ink[:, slice(*span)]
     dropped[slice(*rows)] = all_ink[slice(*rows)] & ~ink
-    kept = _widened(_widened(glyphs)) & ~dropped
+    kept = widened(widened(glyphs)) & ~dropped
     image = np.where(kept[:, :, None], source, level.astype(np.uint8))
     image = image[max(0, rows[0] - 2) : rows[1] + 2, max(0, span[0] - 2) : span[1] + 2]
     margin = max(2, (rows[1] - rows[0]) // 5)
@@ -405,7 +358,7 @@ def _dotted(ink: Mask, readings: list[TextLine]) -> bool:
     """Whether the glyphs are the dots or stars that stand for a password: all alike, and no letter or digit."""
     if any(set(line.text) <= _BULLETS for line in readings):
         return True
-    cells = _runs(ink.any(axis=0))
+    cells = runs(ink.any(axis=0))
     glyphs = [ink[:, left:right] for left, right in cells]
     if len(cells) < 3 or len({glyph.shape for glyph in glyphs}) > 2:
         return False
@@ -426,7 +379,7 @@ def _less_pushed(line: _Line, span: Span, text: str, ocr: Ocr) -> str:
         return text
     strip = line.region.before[slice(*line.rows), columns].astype(np.int16)
     contrast = np.abs(strip - line.region.ground_before).max(axis=2)
-    other_ground = np.abs(line.region.ground_before - line.region.ground).max() > _INK
+    other_ground = np.abs(line.region.ground_before - line.region.ground).max() > INK_LEVELS
     if other_ground or int(contrast[old].max()) < 0.65 * int(line.contrast[line.ink].max()):
         return text  # a selection or a hint: gone with the first key
     last = int(np.flatnonzero(line.old_ink.any(axis=0))[-1]) + 1
@@ -463,8 +416,8 @@ def _line_around(line: _Line, frame: Image, span: Span) -> Image | None:
     top, bottom = max(0, region.top_px + rows[0] - 2), region.top_px + rows[1] + 2
     left, right = (max(0, region.left_px + edge) for edge in span)
     strip = frame[top:bottom]
-    columns = (np.abs(strip.astype(np.int16) - region.ground).max(axis=2) > _INK).any(axis=0)
-    for start, end in _runs(columns, gap=height):
+    columns = (np.abs(strip.astype(np.int16) - region.ground).max(axis=2) > INK_LEVELS).any(axis=0)
+    for start, end in runs(columns, gap=height):
         if start <= right + height and end >= left - height:
             strip = strip[:, max(0, start - height // 2) : end + height // 2]
             return strip if strip.shape[1] > right - left + height else None
@@ -494,7 +447,7 @@ def _had_room(line: TypedText, following: TypedText, after: Image) -> bool:
     if line.box_px is None or following.box_px is None or not following.text:
         return True
     left, top, right, bottom = line.box_px
-    ground = _ground(after[top:bottom, left:right])
+    ground = ground_of(after[top:bottom, left:right])
     beside = np.abs(after[top:bottom, right + 4 :].astype(np.int16) - ground).max(axis=2) > _CHANGED
     edge = np.flatnonzero(beside.any(axis=0))
     room = int(edge[0]) if len(edge) else after.shape[1] - right
