@@ -47,13 +47,15 @@ def write_video(
     end_ns: int | None = None,
     codec: str | None = None,
     options: dict[str, str] | None = None,
+    container_options: dict[str, str] | None = None,
     quarter_turns: int = 0,
 ) -> Path:
     """Write pictures (H, W, 3) or, transparent, (H, W, 4) with exactly these times, as the kind of `path`'s ending.
 
     mp4 and mov hold times of whole microseconds, webm and mkv of milliseconds, gif of 10 ms (20 or more apart). A first
     time above 0 is kept as the container's own start. The last picture stays until `end_ns`, or as long as the one
-    before it. `quarter_turns` marks an mp4 or mov as to be shown turned counter-clockwise so many times.
+    before it. `options` and `container_options` are FFmpeg's, of the codec and the muxer. `quarter_turns` marks an mp4
+    or mov as to be shown turned counter-clockwise so many times.
 
     Raises:
         ValueError: times that do not increase, or that the container cannot hold.
@@ -66,7 +68,7 @@ def write_video(
     if path.suffix == ".gif":
         _write_gif(path, images, times, lengths)
     else:
-        _write_with_ffmpeg(path, images, times, lengths, codec, options)
+        _write_with_ffmpeg(path, images, times, lengths, codec, options or {}, container_options or {})
     if quarter_turns % 4:
         _turn_mp4(path, quarter_turns % 4)
     return path
@@ -78,7 +80,8 @@ def _write_with_ffmpeg(
     times: list[int],
     lengths: list[int],
     codec: str | None,
-    options: dict[str, str] | None,
+    options: dict[str, str],
+    container_options: dict[str, str],
 ) -> None:
     import av
 
@@ -86,7 +89,7 @@ def _write_with_ffmpeg(
     _check_ticks([*times, *lengths], tick_ns, path)
     tick = Fraction(tick_ns, 10**9)
     shown = {time // tick_ns: length // tick_ns for time, length in zip(times, lengths, strict=True)}
-    with av.open(str(path), "w") as container:
+    with av.open(str(path), "w", container_options=container_options) as container:
         stream: Any = None
         for image, time in zip(images, times, strict=True):
             if stream is None:
@@ -94,7 +97,7 @@ def _write_with_ffmpeg(
                 name = codec or (opaque if image.shape[2] == 3 else transparent)
                 if name is None:
                     raise ValueError(f"{path.suffix} holds no transparent pictures")
-                stream = container.add_stream(name, options={**_FAST.get(name, {}), **(options or {})})
+                stream = container.add_stream(name, options={**_FAST.get(name, {}), **options})
                 stream.height, stream.width = image.shape[:2]
                 stream.pix_fmt = _pixel_format(name, image)
                 stream.codec_context.time_base = tick

@@ -7,7 +7,9 @@ from itertools import pairwise
 from types import TracebackType
 from typing import Self
 
-from video2gui.video.frame import Frame, Picture, StreamInfo
+import numpy as np
+
+from video2gui.video.frame import Frame, Image, Picture, StreamInfo
 from video2gui.video.timeline import at_times, on_screen
 
 
@@ -24,7 +26,7 @@ class MemoryReader:
             raise ValueError(f"times of frames must strictly increase from 0, found {times[:5]}")
         if len({frame.size_wh for frame in frames}) != 1:
             raise ValueError("frames are of several sizes")
-        self._frames = tuple(frames)
+        self._pictures = [(frame.pts_ns, _read_only(frame.image)) for frame in frames]
         self.info = StreamInfo(
             size_wh=frames[0].size_wh,
             duration_ns=duration_ns,
@@ -36,8 +38,8 @@ class MemoryReader:
 
     def _open_from(self, start_ns: int) -> Generator[Picture, None, None]:
         del start_ns  # the start costs nothing here
-        for frame in self._frames:
-            yield Picture(frame.pts_ns, lambda image=frame.image: image)  # type: ignore[misc]
+        for pts_ns, image in self._pictures:
+            yield Picture(pts_ns, lambda image=image: image)  # type: ignore[misc]
 
     def frames(self, start_ns: int = 0, end_ns: int | None = None) -> Iterator[Frame]:
         return (picture.frame() for picture in self.pictures(start_ns, end_ns))
@@ -58,3 +60,9 @@ class MemoryReader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _read_only(image: Image) -> Image:
+    view = np.ascontiguousarray(image).view()
+    view.flags.writeable = False
+    return view

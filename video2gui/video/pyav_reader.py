@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import bisect
+import errno
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -17,7 +19,7 @@ from video2gui.errors import VideoError
 from video2gui.timebase import MAX_NS, NS_PER_S, clock, ns_from_ticks
 from video2gui.video.frame import Frame, Image, Luma, Picture, StreamInfo, luma_of
 from video2gui.video.timeline import at_times, on_screen
-from video2gui.video.wholeness import cut_off, why_not_a_video
+from video2gui.video.wholeness import cut_off, gif_size, why_not_a_video
 
 if TYPE_CHECKING:
     import av
@@ -45,6 +47,11 @@ class _Turn:
     mirror_x: bool = False
     mirror_y: bool = False
 
+    @property
+    def mirrors(self) -> bool:
+        """Whether left and right are exchanged, which no turning does."""
+        return self.transpose == (self.mirror_x == self.mirror_y)
+
     def apply(self, pixels: Image) -> Image:
         if self == _Turn():
             return pixels
@@ -55,6 +62,9 @@ class _Turn:
 
 class PyavReader:
     """Reads any container and codec of FFmpeg that holds a video, by presentation timestamps.
+
+    `transparent` says that pictures may have holes, which are shown white; `mirrored` that they are shown as in a
+    mirror.
 
     `threads` is how many threads decode; more than one answers sooner and costs a little more CPU time in all.
 
@@ -67,13 +77,25 @@ class PyavReader:
         self._threads = threads
         self._max_pixels = max_pixels
         self._key_times: list[int] | None = None
+        self._coded_wh: tuple[int, int] | None = None
         with self._open() as stream:
             self._container = _family(stream)
+            self._cut_off = cut_off(self._path)
             first = self._first_frame(stream)
             self._origin = first.pts
-            self._coded_wh = first.width, first.height
+            self._coded_wh = w, h = first.width, first.height
             self._turn = _turn_of(first, self._path)
-            self.info = self._read_info(stream)
+            self._pixels = _Pixels(self._turn)
+            self.transparent = _may_be_transparent(first)
+            self.mirrored = self._turn.mirrors
+            self.info = StreamInfo(
+                size_wh=(h, w) if self._turn.transpose else (w, h),
+                duration_ns=_declared_duration(stream),
+                average_rate=stream.average_rate or None,
+                codec=stream.codec_context.codec.canonical_name,
+                container=self._container,
+                has_audio=bool(stream.container.streams.audio),
+            )
 
     # ------------------------------------------------------------------------------------------ the protocol
 
@@ -96,6 +118,33 @@ class PyavReader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def container_times(self) -> list[int]:
+        """The instants of all frames as the container lists them, in order, without decoding: cheap.
+
+        Raises:
+            VideoError: the list is not the list of what is shown: a cut-off file, frames hidden by an edit list,
+                several frames at one instant, times missing.
+        """
+        import av
+
+        times: list[int] = []
+        with self._open() as stream:
+            try:
+                for packet in stream.container.demux(stream):
+                    if packet.size:
+                        if packet.pts is None or packet.is_discard:
+                            raise self._error(f"{self._path.name} holds frames that are not shown, or without a time")
+                        times.append(packet.pts)
+                        time_base = packet.time_base
+            except av.FFmpegError as error:
+                reason = self._cut_off or error.strerror
+                raise self._error(f"{self._path.name} cannot be read to its end: {reason}") from error
+        if self._cut_off:
+            raise self._error(f"{self._path.name} cannot be read to its end: {self._cut_off}")
+        if len(set(times)) != len(times):
+            raise self._error(f"{self._path.name} holds several frames for one instant")
+        return sorted(ns_from_ticks(time - self._origin, time_base) for time in times)
 
     # ---------------------------------------------------------------------------------------------- opening
 
@@ -130,13 +179,14 @@ class PyavReader:
         if not streams:
             found = "only sound" if container.streams.audio else "no picture and no sound"
             raise self._error(f"{self._path.name} holds no video, {found}")
-        stream = max(streams, key=lambda stream: stream.width * stream.height)
-        if stream.codec_context is None:
-            raise self._error(f"{self._path.name}: its codec is unknown")
-        if stream.width * stream.height > self._max_pixels:
+        known = [stream for stream in streams if stream.codec_context is not None]
+        if not known:
+            raise self._error(f"{self._path.name} holds video of a codec that FFmpeg does not know")
+        stream = max(known, key=lambda stream: stream.width * stream.height)
+        width, height = gif_size(self._path) or (stream.width, stream.height)
+        if width * height > self._max_pixels:
             raise self._error(
-                f"{self._path.name} declares pictures of {stream.width}x{stream.height}, "
-                f"more than {self._max_pixels} pixels"
+                f"{self._path.name} declares pictures of {width}x{height}, more than {self._max_pixels} pixels"
             )
         return stream
 
@@ -145,17 +195,6 @@ class PyavReader:
         if first is None:
             raise self._error(f"{self._path.name} holds a video stream without a single frame")
         return first
-
-    def _read_info(self, stream: av.VideoStream) -> StreamInfo:
-        w, h = self._coded_wh
-        return StreamInfo(
-            size_wh=(h, w) if self._turn.transpose else (w, h),
-            duration_ns=_declared_duration(stream),
-            average_rate=stream.average_rate or None,
-            codec=stream.codec_context.codec.canonical_name,
-            container=self._container,
-            has_audio=bool(stream.container.streams.audio),
-        )
 
     # ---------------------------------------------------------------------------------------------- decoding
 
@@ -178,13 +217,16 @@ class PyavReader:
     def _run(self, stream: av.VideoStream, key_ns: int) -> Generator[Picture, None, None]:
         """Pictures from the key frame at `key_ns`; from the first picture where that is 0. Strictly later each."""
         held: av.VideoFrame | None = None
-        for frame in self._decode(stream, key_ns):
-            # of several frames at one instant only the last is ever on screen
-            if held is not None and frame.pts > held.pts:
+        try:
+            for frame in self._decode(stream, key_ns):
+                # of several frames at one instant only the last is ever on screen
+                if held is not None and frame.pts > held.pts:
+                    yield self._picture(held, stream)
+                held = frame
+        except VideoError:
+            if held is not None:
                 yield self._picture(held, stream)
-            elif held is not None and frame.pts < held.pts:
-                raise self._stopped(held.pts, stream, "times run backwards")
-            held = frame
+            raise
         if held is not None:
             yield self._picture(held, stream)
 
@@ -193,23 +235,29 @@ class PyavReader:
 
         last: int | None = None
         try:
-            for frame in _decoded(stream, self._ticks(key_ns, stream) if key_ns > 0 else None):
-                if frame.pts is None:
-                    raise self._stopped(last, stream, "a frame has no time")
+            frames = _decoded(stream, self._ticks(key_ns, stream) if key_ns > 0 else None)
+            if self._cut_off and self._container == "gif":
+                frames = (frame for frame, _ in pairwise(frames))  # FFmpeg shows as much of the last as there is
+            for frame in frames:
+                if frame.pts is None or (last is not None and frame.pts < last):
+                    raise self._stopped(last, stream, "the next frame's time is missing or runs backwards")
                 if frame.is_corrupt:
                     raise self._stopped(last, stream, "the next frame is damaged")
+                if self._coded_wh not in (None, (frame.width, frame.height)):
+                    raise self._stopped(last, stream, f"pictures change size to {frame.width}x{frame.height}")
                 last = frame.pts
                 yield frame
+        except av.ArgumentError as error:  # what FFmpeg says of a picture beyond `max_pixels`
+            reason = f"the next frame is damaged, or larger than {self._max_pixels} pixels"
+            raise self._stopped(last, stream, reason) from error
         except av.FFmpegError as error:
-            raise self._stopped(last, stream, error.strerror) from error
-        if (reason := cut_off(self._path)) is not None:
-            raise self._stopped(last, stream, reason)
+            raise self._stopped(last, stream, self._cut_off or error.strerror) from error
+        if self._cut_off:
+            raise self._stopped(last, stream, self._cut_off)
 
     def _picture(self, frame: av.VideoFrame, stream: av.VideoStream) -> Picture:
-        if (frame.width, frame.height) != self._coded_wh:
-            raise self._stopped(frame.pts, stream, f"pictures change size to {frame.width}x{frame.height}")
         pts_ns = ns_from_ticks(frame.pts - self._origin, stream.time_base)
-        return Picture(pts_ns, partial(_to_image, frame, self._turn), partial(_to_luma, frame, self._turn))
+        return Picture(pts_ns, partial(self._pixels.image, frame), partial(self._pixels.luma, frame))
 
     # ----------------------------------------------------------------------------------------------- seeking
 
@@ -292,11 +340,15 @@ def _decoded(stream: av.VideoStream, key_ticks: int | None) -> Iterator[av.Video
 
     Frames before that key frame in presentation order lean on ones that were not decoded: they are left out.
     """
+    import av
+
     decoder = _decoder(stream)
     first_good: int | None = None
     if key_ticks is not None:
         stream.container.seek(key_ticks, stream=stream)
     for packet in stream.container.demux(stream):
+        if packet.is_corrupt:
+            raise av.InvalidDataError(errno.EINVAL, "a packet is not whole")
         if key_ticks is not None and first_good is None and packet.size:
             if not packet.is_keyframe or packet.pts is None:
                 return
@@ -322,29 +374,41 @@ def _decoder(stream: av.VideoStream) -> Any:
 # ------------------------------------------------------------------------------------------------- conversion
 
 
-def _reformat(frame: av.VideoFrame, pixel_format: str) -> Image:
-    pixels: Image = frame.to_ndarray(format=pixel_format, threads=1)
-    return pixels
+class _Pixels:
+    """Turns decoded frames into arrays. One converter serves all: making one costs as much as using it."""
 
+    def __init__(self, turn: _Turn) -> None:
+        from av.video.reformatter import VideoReformatter
 
-def _to_image(frame: av.VideoFrame, turn: _Turn) -> Image:
-    image = _on_white(_reformat(frame, "rgba")) if _may_be_transparent(frame) else _reformat(frame, "rgb24")
-    image = np.ascontiguousarray(turn.apply(image))
-    image.flags.writeable = False
-    return image
+        self._turn = turn
+        self._converter = VideoReformatter()
 
+    def image(self, frame: av.VideoFrame) -> Image:
+        if _may_be_transparent(frame):
+            image = _on_white(self._convert(frame, "rgba"))
+        else:
+            image = self._convert(frame, "rgb24")
+        image = np.ascontiguousarray(self._turn.apply(image))
+        image.flags.writeable = False
+        return image
 
-def _to_luma(frame: av.VideoFrame, turn: _Turn) -> Luma:
-    if frame.format.name in _PLANE_IS_LUMA:
-        plane = frame.planes[0]
-        luma: Luma = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)[:, : plane.width]
-    elif _may_be_transparent(frame):
-        luma = luma_of(_on_white(_reformat(frame, "rgba")))
-    else:
-        luma = _reformat(frame, "gray")
-    luma = turn.apply(luma)
-    luma.flags.writeable = False
-    return luma
+    def luma(self, frame: av.VideoFrame) -> Luma:
+        if frame.format.name in _PLANE_IS_LUMA:
+            plane = frame.planes[0]
+            luma: Luma = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[: plane.height, : plane.width]
+        elif _may_be_transparent(frame):
+            luma = luma_of(_on_white(self._convert(frame, "rgba")))
+        else:
+            luma = self._convert(frame, "gray")
+        luma = self._turn.apply(luma)
+        luma.flags.writeable = False
+        return luma
+
+    def _convert(self, frame: av.VideoFrame, pixel_format: str) -> Image:
+        # nothing is scaled but colour stored at half size; "point" is what FFmpeg's fast path does for even heights,
+        # and for odd ones it halves the time
+        converted = self._converter.reformat(frame, format=pixel_format, interpolation="POINT", threads=1)
+        return np.asarray(converted.to_ndarray(), dtype=np.uint8)
 
 
 def _may_be_transparent(frame: av.VideoFrame) -> bool:

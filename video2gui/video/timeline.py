@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import pairwise
 
+from video2gui.errors import VideoError
 from video2gui.video.frame import Frame, Picture
 
 #: Opens a run of pictures, times strictly increasing; the first is not later than the given instant, or is the
@@ -31,6 +32,10 @@ def _on_screen(open_from: OpenFrom, start_ns: int, end_ns: int | None, every_ns:
             if held is not None and _next_instant(held.pts_ns, start_ns, every_ns) < picture.pts_ns:
                 yield held
             held = picture
+    except VideoError:
+        if held is not None:
+            yield held  # the last good one
+        raise
     finally:
         run.close()
     if held is not None:

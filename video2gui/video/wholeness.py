@@ -1,7 +1,6 @@
 """Is a file all there? What a container says of its own end, read from its bytes.
 
-FFmpeg notices a cut in mp4 (an index that points beyond the end). A cut GIF or Matroska file it takes for a shorter
-one.
+FFmpeg takes a file that was cut off for a shorter one (except where an mp4's index points beyond the end).
 """
 
 from __future__ import annotations
@@ -9,19 +8,51 @@ from __future__ import annotations
 from pathlib import Path
 from typing import BinaryIO
 
+_GIF = (b"GIF87a", b"GIF89a")
+_EBML_HEADER = b"\x1a\x45\xdf\xa3"
 _EBML_SEGMENT = b"\x18\x53\x80\x67"
+_MP4_BOXES = (
+    b"ftyp",
+    b"styp",
+    b"moov",
+    b"moof",
+    b"mdat",
+    b"free",
+    b"skip",
+    b"wide",
+    b"sidx",
+    b"mfra",
+    b"uuid",
+    b"udta",
+)
 
 
 def cut_off(path: Path) -> str | None:
     """Why the file cannot be whole, or None where nothing speaks against it."""
     with path.open("rb") as file:
-        head = file.read(6)
-        if head in (b"GIF87a", b"GIF89a"):
+        head = file.read(12)
+        if head[:6] in _GIF:
+            file.seek(6)
             return None if _gif_has_trailer(file) else "the file is cut off: a GIF without its end mark"
-        if head[:4] == b"\x1a\x45\xdf\xa3":
-            missing = _matroska_end(file) - path.stat().st_size
-            return f"the file is cut off: {missing} bytes are missing" if missing > 0 else None
-    return None
+        if head[:4] == _EBML_HEADER:
+            end = _matroska_end(file)
+        elif head[4:8] in _MP4_BOXES:
+            end = _mp4_end(file)
+        elif head[:4] == b"RIFF":
+            end = int.from_bytes(head[4:8], "little") + 8
+        else:
+            return None
+    missing = end - path.stat().st_size
+    return f"the file is cut off: {missing} bytes are missing" if missing > 0 else None
+
+
+def gif_size(path: Path) -> tuple[int, int] | None:
+    """Width and height that a GIF declares, None for other files: FFmpeg says them only with the first frame."""
+    with path.open("rb") as file:
+        head = file.read(10)
+    if head[:6] not in _GIF or len(head) < 10:
+        return None
+    return int.from_bytes(head[6:8], "little"), int.from_bytes(head[8:10], "little")
 
 
 def why_not_a_video(path: Path, reason: str) -> str:
@@ -33,6 +64,8 @@ def why_not_a_video(path: Path, reason: str) -> str:
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if text.startswith((b"<!doctype html", b"<html", b"<head", b"<body")):
         return "is a web page (HTML), not a video"
+    if text.startswith((b"#extm3u", b"ffconcat")):
+        return "is a playlist, not a video"
     if head[4:8] == b"ftyp":
         return f"is an mp4 file that cannot be opened, cut off or damaged: {reason}"
     return f"is not a video file, or is damaged: {reason}"
@@ -65,6 +98,22 @@ def _gif_has_trailer(file: BinaryIO) -> bool:
 
 def _colour_table_bytes(flags: int) -> int:
     return 3 << ((flags & 7) + 1) if flags & 0x80 else 0
+
+
+def _mp4_end(file: BinaryIO) -> int:
+    """Where the last top-level box ends that can be read; what follows no known box is not looked at."""
+    at = 0
+    while True:
+        file.seek(at)
+        head = file.read(16)
+        if head[4:8] not in _MP4_BOXES:
+            return at
+        size = int.from_bytes(head[:4], "big")
+        if size == 1:
+            size = int.from_bytes(head[8:16], "big")
+        if size < 8:  # 0 is "up to the end of the file"
+            return at
+        at += size
 
 
 def _matroska_end(file: BinaryIO) -> int:
