@@ -197,12 +197,14 @@ class PointerTracker:
 
     What looks like a pointer counts once it was seen to move: until then samples say None, and afterwards they are
     filled in from where it was first seen. When something else turns out to be what moves, the samples since then
-    are put right, too. `samples` is therefore final only after the last frame.
+    are put right, too. `samples` is therefore final only after the last frame. `boxes_px` goes with it: what the
+    pointer's picture covers in each frame, None where it isn't seen.
     """
 
     def __init__(self, finder: PointerFinder | None = None) -> None:
         self._finder = finder or PointerFinder()
         self.samples: list[PointerSample] = []
+        self.boxes_px: list[tuple[float, float, float, float] | None] = []
         self._tracks: list[_Track] = []
         self._pointer: _Track | None = None
         self._budget_px = 0.0
@@ -211,8 +213,8 @@ class PointerTracker:
 
     @property
     def box_px(self) -> tuple[float, float, float, float] | None:
-        """What the pointer's picture covers in the newest frame, None where it isn't seen."""
-        return self._pointer.at.box_px if self._pointer and self._pointer.visible else None
+        """The newest of `boxes_px`."""
+        return self.boxes_px[-1] if self.boxes_px else None
 
     def update(self, pts_ns: int, image: Image, changed_boxes_px: Sequence[BoxPx]) -> PointerSample:
         """The pointer in this frame; the boxes are what changed since the frame before (all of it for the first)."""
@@ -353,6 +355,7 @@ class PointerTracker:
         for number, place, visible in winner.history:
             if number < len(self.samples) and number > since:
                 self.samples[number] = self._sample(self.samples[number].time_ns, place, visible)
+                self.boxes_px[number] = place.box_px if visible else None
 
     def _record(self, pts_ns: int) -> PointerSample:
         if self._pointer is None:
@@ -360,6 +363,7 @@ class PointerTracker:
         else:
             sample = self._sample(pts_ns, self._pointer.at, self._pointer.visible)
         self.samples.append(sample)
+        self.boxes_px.append(self._pointer.at.box_px if self._pointer and self._pointer.visible else None)
         return sample
 
     def _sample(self, pts_ns: int, place: Candidate, visible: bool) -> PointerSample:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +69,7 @@ def follow(tracker: PointerTracker, images: list[Image]) -> None:
 
 
 def path_of(*corners: tuple[int, int], steps: int = 6) -> Iterator[tuple[float, float]]:
-    for (x0, y0), (x1, y1) in zip(corners, corners[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(corners):
         for n in range(steps):
             yield x0 + (x1 - x0) * n / steps, y0 + (y1 - y0) * n / steps
 
@@ -115,6 +116,7 @@ def test_a_moving_pointer_is_followed_and_its_first_place_filled_in(finder: Poin
     follow(tracker, [with_arrow(picture, *at) for at in way])
 
     assert all(s.visible for s in tracker.samples)
+    assert all(box is not None for box in tracker.boxes_px)
     errors = [np.hypot(*np.subtract(place(tracker, n), np.round(at))) for n, at in enumerate(way)]
     assert max(errors) <= 5
     assert float(np.median(errors)) <= 2

@@ -16,6 +16,8 @@ import numpy as np
 from video2gui.errors import load_extra
 from video2gui.screen.observed import PointerSample
 from video2gui.screen.pointer import BoxPx, PointerFinder, PointerTracker
+from video2gui.screen.training.cursor_themes import Cursor, load_themes
+from video2gui.screen.training.pointer_data import FRAMES, SceneMaker, find_fonts
 from video2gui.video import open_video
 from video2gui.video.frame import Image
 
@@ -121,13 +123,39 @@ def evaluate_clip(folder: Path, finder: PointerFinder, rate: float = 15.0) -> Tr
     )  # fmt: skip
 
 
+def score_family(finder: PointerFinder, cursors: list[Cursor], scenes: int = 30) -> tuple[int, float, float, float]:
+    """Pointers set into drawn screens: how many, share found within 6 px, found elsewhere per pointer, median px."""
+    maker = SceneMaker({"family": cursors}, [], find_fonts(), drawn_share=0.0)
+    total, hits, false, errors = 0, 0, 0, []
+    for number in range(scenes):
+        frames, rows, _ = maker.scene(np.random.default_rng((77, number)))
+        true = np.array([r[1:3] for r in rows if r[0] == FRAMES - 1]).reshape(-1, 2)
+        found = [(c.x_px, c.y_px) for c in finder.find_anywhere(frames[-1], 0.3)]
+        distance = np.hypot(*(np.array(found).reshape(-1, 1, 2) - true[None]).transpose(2, 0, 1))
+        total += len(true)
+        if distance.size:
+            best = distance.min(axis=0)
+            hits += int((best <= 6).sum())
+            errors += list(best[best <= 6])
+            false += int((distance.min(axis=1) > 20).sum())
+        else:
+            false += len(found)
+    return total, hits / max(1, total), false / max(1, total), float(np.median(errors)) if errors else float("nan")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("clips", type=Path)
+    parser.add_argument("--themes", nargs="*", type=Path, default=[])
     parser.add_argument("--model", type=Path)
     parser.add_argument("--rate", type=float, default=15.0)
     args = parser.parse_args()
     finder = PointerFinder(args.model) if args.model else PointerFinder()
+    for family, cursors in load_themes(args.themes).items():
+        count, hits, false, px = score_family(finder, cursors)
+        print(f"| {family} | {count} | {hits:.3f} | {false:.3f} | {px:.2f} |", flush=True)
+    if args.themes:
+        return
     print("| clip | frames | within 14 px | and 40 ms | last place too | presence | median px | ms CPU per video s |")
     print("|---|---|---|---|---|---|---|---|")
     scores = []

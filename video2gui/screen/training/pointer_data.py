@@ -286,7 +286,14 @@ class _Sprite:
 class SceneMaker:
     """Draws scenes from cursor families and backgrounds; see the module's text for the order of things."""
 
-    def __init__(self, families: dict[str, list[Cursor]], backgrounds: list[Background], fonts: list[Path]) -> None:
+    def __init__(
+        self,
+        families: dict[str, list[Cursor]],
+        backgrounds: list[Background],
+        fonts: list[Path],
+        drawn_share: float = 0.3,
+    ) -> None:
+        self.drawn_share = drawn_share
         self.families = {name: _by_shape(cursors) for name, cursors in sorted(families.items())}
         by_source: dict[str, list[Background]] = {}
         for b in backgrounds:
@@ -359,7 +366,7 @@ class SceneMaker:
 
     def _cursor(self, rng: np.random.Generator, shape: int) -> Cursor:
         names = [n for n, shapes in self.families.items() if shape in shapes]
-        if not names or rng.random() < 0.3:
+        if not names or rng.random() < self.drawn_share:
             return draw_cursor(rng, shape)
         pool = self.families[names[int(rng.integers(len(names)))]][shape]
         return pool[int(rng.integers(len(pool)))]
