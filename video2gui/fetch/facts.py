@@ -32,9 +32,8 @@ class Facts:
 
 def facts_of(info: Mapping[str, Any]) -> Facts:
     """The facts of a yt-dlp info dict; what has another type than it should is no fact."""
-    made_up = info.get("direct") or info.get("title") == "video"  # of a bare file yt-dlp makes a title
     return Facts(
-        title=None if made_up else _text(info.get("title")),
+        title=_title(info),
         description=_text(info.get("description"), _MAX_DESCRIPTION),
         tags=_texts(info.get("tags")),
         channel=_text(info.get("channel")) or _text(info.get("uploader")),
@@ -55,6 +54,14 @@ def add_facts(meta: VideoMeta, facts: Facts) -> VideoMeta:
     return replace(
         meta, **{name: value for name, value in told.items() if value is not None and getattr(meta, name) is None}
     )
+
+
+def _title(info: Mapping[str, Any]) -> str | None:
+    """The title that the page has; yt-dlp makes one of a file's name, and numbers the players of a page."""
+    title = _text(info.get("title"))
+    if title is None or title == "video" or info.get("direct"):
+        return None
+    return title.removesuffix(" (1)") if info.get("extractor") == "html5" else title
 
 
 def _text(value: object, longest: int = _MAX_TEXT) -> str | None:

@@ -23,7 +23,7 @@ def choose_format(formats: Sequence[Mapping[str, Any]], *, url: str, max_height_
     """
     shown = [number for number, offered in enumerate(formats) if _is_video(offered)]
     if not shown:
-        if any(offered.get("acodec") not in (None, "none") for offered in formats):
+        if any(offered.get("vcodec") == "none" and offered.get("acodec") != "none" for offered in formats):
             raise FetchError(f"{url} has sound only", kind="not_a_video", address=url)
         raise FetchError(f"{url} offers no format that can be fetched", kind="unsupported", address=url)
     low = [number for number in shown if (_height_px(formats[number]) or 0) <= max_height_px]

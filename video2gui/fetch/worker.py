@@ -18,11 +18,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
 
-import yt_dlp
-import yt_dlp.networking
-
 from video2gui import codec
-from video2gui.errors import FetchError
+from video2gui.errors import FetchError, load_extra
 from video2gui.fetch.facts import facts_of
 from video2gui.fetch.formats import choose_format
 from video2gui.fetch.kinds import failure_of
@@ -67,11 +64,11 @@ def answer(request: Request) -> Fetched | Failed | Bug:
 
 
 def _fetch(request: Request) -> Fetched:
-    with Downloader(options_for(request)) as downloader:
+    with open_downloader(request) as downloader:
         return fetch_described(downloader, _extract(downloader, request), request)
 
 
-def fetch_described(downloader: Downloader, info: dict[str, Any], request: Request) -> Fetched:
+def fetch_described(downloader: Any, info: dict[str, Any], request: Request) -> Fetched:
     """Fetch what yt-dlp has described (an info dict with a format chosen) into the request's folder.
 
     Raises:
@@ -79,15 +76,20 @@ def fetch_described(downloader: Downloader, info: dict[str, Any], request: Reque
     """
     if info.get("is_live") or info.get("live_status") in ("is_live", "is_upcoming"):
         raise FetchError(f"{request.url} is live or not yet shown", kind="unsupported", address=request.url)
-    ending = _download(downloader, info, request)
-    return Fetched(ending, _fetch_captions(downloader, info, request), facts_of(info))
+    # captions first: they are small, and sites limit them more than videos
+    caption = _fetch_captions(downloader, info, request)
+    return Fetched(_download(downloader, info, request), caption, facts_of(info))
 
 
-class Downloader(yt_dlp.YoutubeDL):  # type: ignore[misc]
-    """yt-dlp with one way to the network, the standard library's, whatever else is installed."""
+def open_downloader(request: Request) -> Any:
+    """yt-dlp with our parameters and one way to the network, the standard library's, whatever else is installed."""
+    yt_dlp = load_extra("yt_dlp", "fetch")
 
-    def build_request_director(self, handlers: Any, preferences: Any = None) -> Any:
-        return super().build_request_director([h for h in handlers if h.RH_KEY == "Urllib"], preferences)
+    class Downloader(yt_dlp.YoutubeDL):  # type: ignore[misc, name-defined]
+        def build_request_director(self, handlers: Any, preferences: Any = None) -> Any:
+            return super().build_request_director([h for h in handlers if h.RH_KEY == "Urllib"], preferences)
+
+    return Downloader(options_for(request))
 
 
 class _Silent:
@@ -154,7 +156,7 @@ def _size_guard(request: Request) -> Any:
     return check
 
 
-def _extract(downloader: Downloader, request: Request) -> dict[str, Any]:
+def _extract(downloader: Any, request: Request) -> dict[str, Any]:
     url = request.url.partition("#__youtubedl_smuggle")[0]  # yt-dlp's private way to pass options in an address
     try:
         info = downloader.extract_info(url, download=False)
@@ -169,7 +171,7 @@ def _extract(downloader: Downloader, request: Request) -> dict[str, Any]:
     return dict(info)
 
 
-def _download(downloader: Downloader, info: dict[str, Any], request: Request) -> VideoEnding:
+def _download(downloader: Any, info: dict[str, Any], request: Request) -> VideoEnding:
     """Download the chosen format; its ending is one of ours, whatever the site calls it.
 
     A second attempt in the same folder goes on where the first stopped, but never behind another format's start.
@@ -191,7 +193,7 @@ def _download(downloader: Downloader, info: dict[str, Any], request: Request) ->
 # ---------------------------------------------------------------------------------------------- captions
 
 
-def _fetch_captions(downloader: Downloader, info: Mapping[str, Any], request: Request) -> Captions | None:
+def _fetch_captions(downloader: Any, info: Mapping[str, Any], request: Request) -> Captions | None:
     """Fetch the one track that is wanted. None: there is none, or it is not there or no text of captions.
 
     Raises:
@@ -208,7 +210,7 @@ def _fetch_captions(downloader: Downloader, info: Mapping[str, Any], request: Re
             text = response.read(_MAX_CAPTION_BYTES + 1)
     except Exception as error:
         # as above: the address is the site's
-        failure = failure_of(error, track.url, extracted=True)
+        failure = failure_of(error, track.url, extracted=False)
         if failure.retryable:
             raise failure from error
         return None

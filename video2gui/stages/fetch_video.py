@@ -19,7 +19,8 @@ from video2gui.fetch.tracks import choose_track
 from video2gui.schema import CaptionFile, FetchedVideo, VideoMeta
 from video2gui.timebase import NS_PER_S
 
-_MEMORY_BYTES = 2 << 30
+#: Of the fetching process; a page or a segment is read into it, a video never.
+_MEMORY_BYTES = 1 << 30
 
 
 def fetch_video(
