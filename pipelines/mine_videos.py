@@ -34,7 +34,7 @@ from pipelines.files import ASIDE, Folder
 from pipelines.finish import Finish
 from pipelines.outcomes import code_digest
 from pipelines.progress import Progress
-from pipelines.report import JSON_NAME, Report
+from pipelines.report import HTML_NAME, JSON_NAME, Report
 from pipelines.rows import Range
 from pipelines.transforms import (
     ENDED,
@@ -229,10 +229,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _summary(report: Report, out: str) -> str:
     text = (
-        f"{report.rows} rows: {report.packed} videos gave {report.trajectories} trajectories of {report.steps} steps"
-        f" in {report.shards} shards, {report.dropped} rows were dropped, {report.failed} failed"
+        f"rows: {report.rows} ({report.packed} packed, {report.dropped} dropped, {report.failed} failed); "
+        f"trajectories: {report.trajectories}; steps: {report.steps}; shards: {report.shards}"
     )
-    return f"{text}: see {out}/{FAILURES}" if report.failed else f"{text}; {out}/report.html shows them"
+    return f"{text}; what failed and why: {out}/{FAILURES}" if report.failed else f"{text}; see {out}/{HTML_NAME}"
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ class ParseRow(beam.DoFn):
         except Video2GuiError as error:
             failure = failed_of(error)
             Metrics.counter(self.stage, failure.error).inc()
-            excerpt = data[: 4 * MAX_EXCERPT_CHARS].decode(errors="replace")
+            excerpt = data[: 4 * MAX_EXCERPT_CHARS].decode(errors="replace").strip()
             return pvalue.TaggedOutput(ENDED, failed(row, self.stage, failure, video_id=None, excerpt=excerpt))
         Metrics.counter(self.stage, "kept").inc()
         return item
@@ -139,6 +139,7 @@ class FilterMetadata(beam.DoFn):
     def process(self, item: Item) -> Iterator[Any]:
         verdict = filter_metadata(item.meta, self.job.settings.filter)
         Metrics.counter(self.stage, verdict.reason).inc()
+        note(self.job.progress, "wanted", int(verdict.keep))
         yield item if verdict.keep else pvalue.TaggedOutput(ENDED, dropped(item.row, item.meta.video_id, verdict))
 
 
@@ -157,8 +158,8 @@ class DropDuplicates(beam.DoFn):
             if item.row != first.row:
                 verdict = Verdict(False, "duplicate", self.stage, detail=f"of {first.row.address}")
                 Metrics.counter(self.stage, verdict.reason).inc()
+                note(self.job.progress, "wanted", -1)
                 yield pvalue.TaggedOutput(ENDED, dropped(item.row, video_id, verdict))
-        note(self.job.progress, "wanted")
         yield first
 
 
@@ -233,7 +234,7 @@ class MediaStage(beam.DoFn):
         Metrics.counter(self.stage, ended.reason).inc()
         if ended.trajectory_id is None:
             note(self.job.progress, "done")
-            note(self.job.progress, "failed", ended.kind == "failed")
+            note(self.job.progress, "failed", int(ended.kind == "failed"))
             FAILURES.add(failed=ended.kind == "failed", limit=self.job.max_failures)
         return pvalue.TaggedOutput(ENDED, ended)
 

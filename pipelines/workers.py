@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from video2gui.errors import Video2GuiError
 from video2gui.guard import Guard
 
 T = TypeVar("T")
@@ -42,7 +43,13 @@ class Guards:
     def call(self, function: Callable[..., T], *args: Any, deadline_ns: int, address: str) -> T:
         """`Guard.call` on a child that is free, once one is."""
         with self._borrowed() as guard:
-            return guard.call(function, *args, deadline_ns=deadline_ns, address=address)
+            try:
+                return guard.call(function, *args, deadline_ns=deadline_ns, address=address)
+            except Video2GuiError:
+                raise
+            except Exception as bug:  # only to say where: Beam keeps an exception's text, not its notes
+                notes = "\n".join(getattr(bug, "__notes__", ()))
+                raise RuntimeError(f"{type(bug).__name__} at {address}: {bug}\n{notes}") from bug
 
     @contextmanager
     def _borrowed(self) -> Iterator[Guard]:
