@@ -15,6 +15,7 @@ import threading
 import traceback
 import urllib.request
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -217,7 +218,7 @@ def _fetch_captions(downloader: Any, info: Mapping[str, Any], request: Request) 
     if len(text) > _MAX_CAPTION_BYTES or text.lstrip()[:1] in (b"", b"<", b"{"):
         return None
     Path(request.folder, CAPTIONS_FILE).write_bytes(text)
-    return track
+    return replace(track, language=track.language.removesuffix("-orig") if track.language else None)
 
 
 def _offered(info: Mapping[str, Any], *, automatic: bool) -> Iterator[Captions]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from video2gui import config
 from video2gui.config import FetchSettings
 from video2gui.errors import FetchError
 from video2gui.fetch.child import fetch_in_child
 from video2gui.fetch.facts import add_facts
-from video2gui.fetch.local import check_is_video, is_local, resolve_local, scheme_of, sha256_of
+from video2gui.fetch.local import check_is_video, is_local, resolve_local, sha256_of
 from video2gui.fetch.messages import CAPTIONS_FILE, Fetched, Request
 from video2gui.fetch.pace import SYSTEM_CLOCK, Clock, Pace
 from video2gui.fetch.restrict import reach_of
@@ -22,14 +23,23 @@ from video2gui.timebase import NS_PER_S
 #: Of the fetching process; a page or a segment is read into it, a video never.
 _MEMORY_BYTES = 1 << 30
 
+_MAX_URL_BYTES = 4096
+
 
 def fetch_video(
-    meta: VideoMeta, into: Path, settings: FetchSettings, *, local_root: Path | None, clock: Clock = SYSTEM_CLOCK
+    meta: VideoMeta,
+    into: Path,
+    settings: FetchSettings,
+    *,
+    local_root: Path | None,
+    pace_folder: Path | None = None,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> FetchedVideo:
     """Have the video of `meta`, whole, in its own folder below `into`; what is there already is not fetched again.
 
     A path or ``file:`` URL (below `local_root` only) is used where it lies. One caption track is taken along, and
-    what the site says fills the fields that the row left open.
+    what the site says fills the fields that the row left open. All who share `pace_folder` (`into` by default) are
+    polite together.
 
     Raises:
         FetchError: its `kind` says why, `retryable` whether another time may help.
@@ -37,16 +47,27 @@ def fetch_video(
     """
     if is_local(meta.url):
         return _use_local(meta, settings, local_root)
-    if scheme_of(meta.url) not in ("http", "https"):
-        raise FetchError(f"{meta.url} is neither a web address nor a local file", kind="unsupported", address=meta.url)
+    _check_web_address(meta.url)
     store = Store(into.absolute())
     wanted = config.digest(settings.max_height_px, settings.caption_languages)
     until_ns = clock.now_ns() + settings.deadline_ns
     with store.locked(meta.video_id, meta.url, clock, until_ns):
         record = store.find(meta.video_id)
         if record is None or (record.url, record.request) != (meta.url, wanted):
-            record = _fetch(meta, store, settings, wanted, clock, until_ns)
+            pace = Pace(pace_folder or store.work, settings.pause_ns, clock)
+            record = _fetch(meta, store, settings, wanted, pace, until_ns)
     return _fetched(meta, store, record, settings, local_root)
+
+
+def _check_web_address(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        well_formed = len(url.encode()) <= _MAX_URL_BYTES and url.isprintable() and bool(parts.hostname)
+    except ValueError:  # no UTF-8, or half a bracket
+        well_formed = False
+    if not well_formed or parts.scheme not in ("http", "https"):
+        shown = ascii(url[:80]).strip("'")
+        raise FetchError(f"{shown} is neither a web address nor a local file", kind="unsupported", address=shown)
 
 
 def _use_local(meta: VideoMeta, settings: FetchSettings, local_root: Path | None) -> FetchedVideo:
@@ -68,9 +89,9 @@ def _languages(meta: VideoMeta, settings: FetchSettings) -> tuple[str, ...]:
     return settings.caption_languages or ((meta.language,) if meta.language else ())
 
 
-def _fetch(meta: VideoMeta, store: Store, settings: FetchSettings, wanted: str, clock: Clock, until_ns: int) -> Record:
+def _fetch(meta: VideoMeta, store: Store, settings: FetchSettings, wanted: str, pace: Pace, until_ns: int) -> Record:
     with store.new_folder(meta.video_id) as folder:
-        fetched = _try(_request(meta, folder, settings), store, settings, clock, until_ns)
+        fetched = _try(_request(meta, folder, settings), settings, pace, until_ns)
         video = folder / f"video.{fetched.ending}"
         check_is_video(video, meta.url, settings.max_bytes)
         caption = fetched.caption
@@ -86,10 +107,9 @@ def _fetch(meta: VideoMeta, store: Store, settings: FetchSettings, wanted: str, 
     return record
 
 
-def _try(request: Request, store: Store, settings: FetchSettings, clock: Clock, until_ns: int) -> Fetched:
+def _try(request: Request, settings: FetchSettings, pace: Pace, until_ns: int) -> Fetched:
     """Try as often as the settings allow and the failure makes sense of. All trying again is here."""
-    pace = Pace(store.work, settings.pause_ns, clock)
-    attempt = 0
+    clock, attempt = pace.clock, 0
     while True:
         attempt += 1
         pace.wait_turn(request.url, until_ns)
