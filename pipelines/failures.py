@@ -26,6 +26,8 @@ FAILURES, DROPPED = "failures.jsonl", "dropped.jsonl"
 
 MAX_EXCERPT_CHARS = 200
 
+_FIRST = 20
+
 Kind = Literal["failed", "dropped", "packed"]
 
 
@@ -156,8 +158,12 @@ def merge(folder: Folder, parts: Iterable[str]) -> Iterator[Ended]:
         yield from heapq.merge(*streams, key=_order)
 
 
-def write_lists(folder: Folder, parts: list[str], *, hide: str) -> None:
-    """Write ``failures.jsonl`` and ``dropped.jsonl``. `hide` is a path that messages are relative to."""
+def write_lists(folder: Folder, parts: list[str], *, hide: str) -> list[dict[str, Any]]:
+    """Write ``failures.jsonl`` and ``dropped.jsonl``; gives the first few failures, without their rows.
+
+    `hide` is a path that messages are relative to.
+    """
+    first: list[dict[str, Any]] = []
     with (
         Again() as again,
         folder.open_new(FAILURES, durable=True) as failures,
@@ -165,9 +171,13 @@ def write_lists(folder: Folder, parts: list[str], *, hide: str) -> None:
     ):
         for ended in merge(folder, parts):
             if ended.kind == "failed":
-                failures.write(_line(_failure(ended, again.read(ended.row), hide)))
+                failure = _failure(ended, again.read(ended.row), hide)
+                failures.write(_line(failure))
+                if len(first) < _FIRST:
+                    first.append({**failure, "row": None})
             else:
                 drops.write(_line(_drop(ended)))
+    return first
 
 
 def _line(value: dict[str, Any]) -> bytes:

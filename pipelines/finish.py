@@ -47,7 +47,7 @@ def finish(job: Job, rows: int, parts: list[Part], written: list[Shard]) -> repo
         settings_digest=digest(job.settings),
         shards=tuple(shard.info for shard in written),
     )
-    write_lists(folder, [part.name for part in parts], hide=job.out)
+    failures = write_lists(folder, [part.name for part in parts], hide=job.out)
     folder.remove(shards.MANIFEST)  # where it stands, it is true: not while shards are exchanged
     for shard in written:
         folder.rename(shard.aside, f"{SHARDS}/{shard.info.name}")
@@ -58,7 +58,7 @@ def finish(job: Job, rows: int, parts: list[Part], written: list[Shard]) -> repo
     folder.write(CARD, card.encode(), durable=True)
     folder.write(report.JSON_NAME, (codec.dumps(made) + "\n").encode(), durable=True)
     examples = report.examples(folder, manifest)
-    folder.write(report.HTML_NAME, report.to_html(made, examples).encode(), durable=True)
+    folder.write(report.HTML_NAME, report.to_html(made, failures, examples).encode(), durable=True)
     folder.write(shards.MANIFEST, (codec.dumps(manifest) + "\n").encode(), durable=True)
     for part in parts:
         folder.remove(part.name)

@@ -8,21 +8,22 @@ own digest.
 from __future__ import annotations
 
 import ast
-import functools
 import hashlib
 import importlib.metadata
-import importlib.util
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import video2gui
 from pipelines.files import Folder
 from video2gui import codec
 from video2gui.errors import FetchError, Video2GuiError
 
 MAX_OUTCOME_BYTES = 64 << 20
+
+_ROOT = Path(video2gui.__file__).parents[1]
 
 #: Failures that say something about this machine or this command, not about the video.
 _NEVER_KEPT = frozenset({"backend", "missing_extra", "input", "config", "outside_root"})
@@ -176,15 +177,12 @@ def _files(module: str) -> set[Path]:
     return files
 
 
-@functools.cache
 def _source(name: str) -> Path | None:
+    """The file of a module of ours; None for any other, and for what is a value in a module."""
     if name.partition(".")[0] != "video2gui":
         return None
-    try:
-        spec = importlib.util.find_spec(name)
-    except ModuleNotFoundError:  # `from package import value` is not a module
-        return None
-    return Path(spec.origin) if spec is not None and spec.origin else None
+    path = _ROOT.joinpath(*name.split("."))
+    return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)
 
 
 def _imports(source: Path) -> list[str]:

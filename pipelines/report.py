@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files as resources
 from itertools import islice
 from string import Template
+from typing import Any
 
 from PIL import Image
 
@@ -137,14 +138,15 @@ def _samples(folder: Folder, manifest: shards.Manifest) -> Iterator[Sample]:
 # --------------------------------------------------------------------------------------------------- HTML
 
 
-def to_html(report: Report, samples: Iterable[Sample]) -> str:
-    """One page that needs nothing else: no script, no request."""
+def to_html(report: Report, failures: list[dict[str, Any]], samples: Iterable[Sample]) -> str:
+    """One page that needs nothing else: no script, no request. `failures` are rows of ``failures.jsonl`` to show."""
     page = Template((resources("pipelines") / "report.template.html").read_text("utf-8"))
     return page.substitute(
         facts="".join(_fact(name, value) for name, value in _facts(report)),
         funnel="".join(_stage(stage, report.rows) for stage in report.stages),
         actions=_bars(report.actions, "no actions"),
         failures=_bars(report.failures(), "nothing failed"),
+        sentences=_sentences(failures, report.failed),
         single=_bars(report.trajectories_dropped, "none"),
         examples="".join(_trajectory(sample) for sample in samples) or "<p class=none>No trajectory was packed.</p>",
     )
@@ -200,6 +202,23 @@ def _bars(counts: dict[str, int], nothing: str) -> str:
         for name, count in counts.items()
     )
     return f"<table>{rows}</table>"
+
+
+def _sentences(failures: list[dict[str, Any]], failed: int) -> str:
+    if not failures:
+        return ""
+    rows = "".join(
+        f"<tr><td><code>{_text(_last(failure['row_address']))}</code></td>"
+        f"<td>{_text(failure['stage'].replace('_', ' '))}</td><td>{_text(failure['message'])}</td></tr>"
+        for failure in failures
+    )
+    more = f"<p class=none>and {failed - len(failures):,} more</p>" if failed > len(failures) else ""
+    return f"<section class=sentences><h2>What failed, and why</h2><table>{rows}</table>{more}</section>"
+
+
+def _last(address: str) -> str:
+    """``file:line`` without the folders."""
+    return address.rpartition("/")[2]
 
 
 def _trajectory(sample: Sample) -> str:
