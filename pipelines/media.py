@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from video2gui import video
@@ -19,7 +19,7 @@ from video2gui.stages.pack import pack
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A fetched video whose files are on this machine."""
+    """A fetched video whose files are on this machine; `captions` is the first of its tracks."""
 
     video: FetchedVideo
     path: Path
@@ -48,11 +48,14 @@ def pack_one(local: Local, trajectory: Trajectory, settings: PackSettings, how: 
 def _recording(local: Local, how: AnnotateSettings) -> Recording:
     with video.open_video(local.path, how.reader) as reader:
         info = reader.info
-    return Recording(local.video, local.path, info, _transcript(local))
+    transcript, fetched = _transcript(local), local.video
+    if fetched.meta.language is None and transcript is not None and transcript.language is not None:
+        fetched = replace(fetched, meta=replace(fetched.meta, language=transcript.language))
+    return Recording(fetched, local.path, info, transcript)
 
 
 def _transcript(local: Local) -> Transcript | None:
     if local.captions is None:
         return None
-    (track,) = (track for track in local.video.captions if Path(track.ref).name == local.captions.name)
+    track = local.video.captions[0]
     return read_captions(local.captions, track.language, track.automatic)

@@ -261,7 +261,7 @@ class FetchVideo(MediaStage):
     def key(self, item: Item) -> list[object]:
         # how politely it is fetched, and where the row stood, change nothing of what is fetched
         settings = self.job.settings.fetch
-        return [replace(item.meta, row=""), settings.max_height_px, settings.max_bytes]
+        return [replace(item.meta, row=""), settings.max_height_px, settings.max_bytes, settings.caption_languages]
 
     def compute(self, item: Item) -> Any:
         video, captions = self.videos.fetch(item.meta, self.job.settings.fetch)
@@ -275,10 +275,11 @@ class FetchVideo(MediaStage):
         return urlsplit(item.meta.url).scheme in ("http", "https")  # a local file may be mended at any time
 
     def go_on(self, item: Item, outcome: Outcome) -> Iterator[Item | Ended]:
-        video = replace(codec.from_json(FetchedVideo, outcome.value["video"]), meta=item.meta)
+        video = codec.from_json(FetchedVideo, outcome.value["video"])
         tracks = [(track.language, track.automatic) for track in video.captions]
-        parts = [video.sha256, outcome.value["captions"], tracks, replace(item.meta, row="")]
-        yield replace(item, video=video, input_digest=fingerprint("video", *parts))
+        digest = fingerprint("video", video.sha256, outcome.value["captions"], tracks, replace(video.meta, row=""))
+        meta = replace(video.meta, row=item.meta.row)  # the site has said more than the row did
+        yield replace(item, meta=meta, video=replace(video, meta=meta), input_digest=digest)
 
 
 class FilterContent(MediaStage):

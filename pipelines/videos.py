@@ -6,6 +6,7 @@ References below OUT are kept relative to it, so that a run's folder can be move
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 import threading
@@ -40,7 +41,11 @@ class Videos:
             video = _with_refs(fetch_video(meta, into, settings, local_root=root), self._relative)
         else:
             with tempfile.TemporaryDirectory(prefix="video2gui-") as scratch:
-                fetched = fetch_video(meta, Path(scratch), settings, local_root=root)
+                pace = (
+                    Path(tempfile.gettempdir()) / f"video2gui-pace-{os.getuid()}"
+                )  # all workers of this machine take turns
+                pace.mkdir(exist_ok=True)
+                fetched = fetch_video(meta, Path(scratch), settings, local_root=root, pace_folder=pace)
                 video = _with_refs(fetched, lambda ref: self._upload(Path(ref), meta.video_id))
         return video, [self._digest(track.ref) for track in video.captions]
 
