@@ -33,6 +33,10 @@ _LOOK_S = 0.05  # how often a running call is looked at
 _START_S = 60.0  # an interpreter starts within this time, on the busiest machine
 _LATE_S = 5.0  # how long after its deadline a child without a parent ends itself
 
+# glibc gives the memory of each freed picture back to the system, and takes 400 new pages for the next one: keeping
+# 128 MB made reading 720p recordings 1.7 times as fast
+_KEEP_FREED = {"MALLOC_TRIM_THRESHOLD_": str(128 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
+
 _CHILD = "import sys; sys.path[:] = sys.argv[4:]; from video2gui.guard import _serve; _serve(*map(int, sys.argv[1:4]))"
 
 _Ending = Literal["value", "failure", "bug", "memory"]
@@ -133,6 +137,7 @@ class _Child:
         try:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                 [sys.executable, "-c", _CHILD, *map(str, fds), str(memory_bytes), *sys.path],
+                env={**_KEEP_FREED, **os.environ},
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # what a library prints is no output of ours
                 pass_fds=fds,

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image as Pil
 
 Image = npt.NDArray[np.uint8]
 Luma = npt.NDArray[np.uint8]
@@ -53,8 +54,7 @@ class Picture:
 
 def luma_of(image: Image) -> Luma:
     """Brightness (H, W) of an RGB image (H, W, 3), by the weights of ITU-R BT.601, read-only."""
-    weighted = image @ np.array([77, 150, 29], dtype=np.uint16)  # sums to 256: stays within 16 bits
-    luma: Luma = (weighted >> 8).astype(np.uint8)
+    luma: Luma = np.array(Pil.fromarray(image).convert("L"))
     luma.flags.writeable = False
     return luma
 
