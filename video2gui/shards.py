@@ -225,9 +225,14 @@ def read_samples(path: Path) -> Iterator[Sample]:
     """
     try:
         with path.open("rb") as file:
-            yield from _group(_members(file, path.name), path.name)
+            yield from samples_in(file, path.name)
     except OSError as error:
         raise ShardError(f"{path}: {error.strerror or error}", address=path.name) from error
+
+
+def samples_in(file: BinaryIO, shard: str) -> Iterator[Sample]:
+    """`read_samples` for a shard that is open already (and can seek), from anywhere."""
+    return _group(_members(file, shard), shard)
 
 
 class _Bounded(io.RawIOBase):

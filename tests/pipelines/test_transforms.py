@@ -100,7 +100,6 @@ def test_guards_are_lent_to_one_thread_at_a_time() -> None:
     guards = Guards()
     guards.open(2)
     results: list[int] = []
-    deadline_ns = 60 * NS_PER_S
     threads = [
         threading.Thread(
             target=lambda n=n: results.append(guards.call(abs, -n, deadline_ns=60 * NS_PER_S, address="x"))
