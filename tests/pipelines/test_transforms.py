@@ -3,6 +3,7 @@ from __future__ import annotations
 import http.server
 import json
 import logging
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +20,7 @@ from pipelines import mine_videos
 from pipelines.outcomes import Outcome, Outcomes
 from pipelines.rows import RowRef
 from pipelines.transforms import ENDED, DropDuplicates, Item, Job, MediaStage, ParseRow, group_of
-from pipelines.workers import FailureShare, Guards, TooManyFailuresError
+from pipelines.workers import GUARDS, FailureShare, Guards, TooManyFailuresError
 from tests.pipelines.test_mine_videos import command, content, row, write_rows
 from video2gui.config import Settings
 from video2gui.errors import VideoError
@@ -55,12 +56,18 @@ def job(tmp_path: Path, **more: Any) -> Job:
     return Job(str(tmp_path), Settings(), {"squares": "1"}, **more)
 
 
-def run(tmp_path: Path, titles: list[str], expected: list[object], workers: int = 1) -> None:
+def run(
+    tmp_path: Path, titles: list[str], expected: list[object], workers: int = 1, stage: type[MediaStage] = Squares
+) -> None:
     mode = "in_memory" if workers == 1 else "multi_threading"
     options = PipelineOptions([], direct_num_workers=workers, direct_running_mode=mode)
     items = [replace(ITEM, meta=replace(META, title=title)) for title in titles]
     with beam.Pipeline(runner=FnApiRunner(), options=options) as pipeline:
-        done = pipeline | beam.Create(items) | beam.ParDo(Squares(job(tmp_path))).with_outputs(ENDED, main="on")
+        done = (
+            pipeline
+            | beam.Create(items)
+            | beam.ParDo(stage(job(tmp_path, workers=workers))).with_outputs(ENDED, main="on")
+        )
         reasons = done[ENDED] | beam.Map(lambda ended: (ended.kind, ended.reason, ended.detail))
         assert_that((done["on"], reasons) | beam.Flatten(), equal_to(expected))
 
@@ -74,6 +81,20 @@ def test_a_bug_stops_the_job_and_is_named(tmp_path: Path, workers: int, caplog: 
     caplog.set_level(logging.CRITICAL, "apache_beam")
     with pytest.raises((ZeroDivisionError, RuntimeError), match="a real bug"):
         run(tmp_path, ["3", "bug"], [9], workers)
+
+
+class Meet(Squares):
+    """Opens one end of a pipe in a guarded child, which waits until somebody opens the other end."""
+
+    def compute(self, item: Item) -> Any:
+        flag = {"read": os.O_RDONLY, "write": os.O_WRONLY}[item.meta.title or ""]
+        GUARDS.call(os.open, f"{self.job.out}/pipe", flag, deadline_ns=60 * NS_PER_S, address="pipe")
+        return item.meta.title
+
+
+def test_two_workers_work_at_the_same_time(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    run(tmp_path, ["read", "write"], ["read", "write"], workers=2, stage=Meet)
 
 
 def test_what_is_kept_is_not_computed_again(tmp_path: Path) -> None:
