@@ -17,6 +17,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -200,6 +201,9 @@ def _stopping(scratch: Path) -> Iterator[None]:
         print("\nstopped; the same command goes on from here", file=sys.stderr, flush=True)
         os._exit(128 + number)
 
+    if threading.current_thread() is not threading.main_thread():  # called from a program that has its own way
+        yield
+        return
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

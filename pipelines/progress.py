@@ -7,6 +7,7 @@ process that a person looks at reads them and prints one line.
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from collections import Counter
@@ -93,8 +94,10 @@ class Progress:
 
     def _print(self, *, last: bool = False) -> None:
         end = "\n" if last or not self._terminal else ""
-        start = "\r\x1b[K" if self._terminal else ""
-        self._out.write(start + self.line() + end)
+        line = self.line()
+        if self._terminal:  # a line that wraps could not be written over
+            line = "\r\x1b[K" + line[: shutil.get_terminal_size().columns - 1]
+        self._out.write(line + end)
         self._out.flush()
 
 
