@@ -241,6 +241,25 @@ def test_a_run_may_start_anywhere(name: str, reader: str, folder: Path) -> None:
                 assert (frame.pts_ns, code_of(frame.image)) == expected_at(case, start)
 
 
+def test_an_index_that_lies_costs_time_and_no_picture(folder: Path) -> None:
+    """Each entry of a webm's index says its key frame comes 0.2 s before it does."""
+    path = write_video(folder / "lying_index.webm", map(coded, range(60)), EVEN, options={"g": "10"})
+    data = bytearray(path.read_bytes())
+    cues = data.index(b"\x1c\x53\xbb\x6b", len(data) // 2)
+    at, lies = cues, 0
+    while (at := data.find(b"\xb3\x82", at + 2)) >= 0:  # CueTime in two bytes
+        time = int.from_bytes(data[at + 2 : at + 4], "big")
+        data[at + 2 : at + 4] = (time - 200).to_bytes(2, "big")
+        lies += 1
+    assert lies > 3
+    path.write_bytes(data)
+    case = BY_NAME["even.mp4"]
+    with open_video(path) as video:
+        for start in [*EVEN, *(time - 1 for time in EVEN)]:
+            assert seen(iter([next(iter(video.frames(start)))]), case) == [expected_at(case, start)]
+        assert seen(video.frames_at(EVEN[::30]), case) == [expected_at(case, t) for t in EVEN[::30]]
+
+
 def test_of_frames_at_one_instant_the_last_is_on_screen(folder: Path) -> None:
     path = folder / "twice.mkv"
     source = write_video(folder / "once.mkv", map(coded, range(4)), EVEN[:4], options={"g": "1"})

@@ -118,8 +118,8 @@ class DecordReader:
         return VideoError(f"{self._path.name}: {reason}; use the pyav reader", address=str(self._path))
 
     def _stopped(self, number: int, reason: str) -> VideoError:
-        where = f"beyond {clock(self._times_ns[number - 1])}" if number else "from its first frame on"
-        return VideoError(f"{self._path.name} cannot be decoded {where}: {reason}", address=str(self._path))
+        where = f" beyond {clock(self._times_ns[number - 1])}" if number else ""
+        return VideoError(f"{self._path.name} cannot be decoded{where}: {reason}", address=str(self._path))
 
 
 def _last_words(error: Exception) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import bisect
-import errno
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -199,43 +199,32 @@ class PyavReader:
     # ---------------------------------------------------------------------------------------------- decoding
 
     def _open_from(self, start_ns: int) -> Generator[Picture, None, None]:
-        """Pictures from the one on screen at `start_ns`, or from an earlier one, to the end."""
-        key_ns = self._key_before(start_ns)
-        while key_ns > 0:
+        """Pictures from a key frame at or before `start_ns`, or from the first one, to the end."""
+        if start_ns > 0 and self._container in _SEEKABLE:
             with self._open() as stream:
-                run = self._run(stream, key_ns)
+                run = self._run(stream, start_ns)
                 first = next(run, None)
+                # an index may lie: then all is decoded from the first frame on
                 if first is not None and first.pts_ns <= start_ns:
                     yield first
                     yield from run
                     return
-            # the index promised a key frame and the stream did not keep it: the one before
-            key_ns = self._key_before(key_ns - 1)
         with self._open() as stream:
             yield from self._run(stream, 0)
 
-    def _run(self, stream: av.VideoStream, key_ns: int) -> Generator[Picture, None, None]:
-        """Pictures from the key frame at `key_ns`; from the first picture where that is 0. Strictly later each."""
-        held: av.VideoFrame | None = None
-        try:
-            for frame in self._decode(stream, key_ns):
-                # of several frames at one instant only the last is ever on screen
-                if held is not None and frame.pts > held.pts:
-                    yield self._picture(held, stream)
-                held = frame
-        except VideoError:
-            if held is not None:
-                yield self._picture(held, stream)
-            raise
-        if held is not None:
-            yield self._picture(held, stream)
+    def _run(self, stream: av.VideoStream, start_ns: int) -> Generator[Picture, None, None]:
+        for frame in self._decode(stream, start_ns):
+            pts_ns = ns_from_ticks(frame.pts - self._origin, stream.time_base)
+            yield Picture(pts_ns, partial(self._pixels.image, frame), partial(self._pixels.luma, frame))
 
-    def _decode(self, stream: av.VideoStream, key_ns: int = 0) -> Iterator[av.VideoFrame]:
+    def _decode(self, stream: av.VideoStream, start_ns: int = 0) -> Iterator[av.VideoFrame]:
         import av
 
-        last: int | None = None
+        last: int | None = None  # ticks of the last good frame
         try:
-            frames = _decoded(stream, self._ticks(key_ns, stream) if key_ns > 0 else None)
+            # rounded down: the key frame must not lie behind the start
+            ticks = self._origin + Fraction(start_ns, NS_PER_S) // stream.time_base if start_ns > 0 else None
+            frames = _decoded(stream, ticks)
             if self._cut_off and self._container == "gif":
                 frames = (frame for frame, _ in pairwise(frames))  # FFmpeg shows as much of the last as there is
             for frame in frames:
@@ -255,26 +244,19 @@ class PyavReader:
         if self._cut_off:
             raise self._stopped(last, stream, self._cut_off)
 
-    def _picture(self, frame: av.VideoFrame, stream: av.VideoStream) -> Picture:
-        pts_ns = ns_from_ticks(frame.pts - self._origin, stream.time_base)
-        return Picture(pts_ns, partial(self._pixels.image, frame), partial(self._pixels.luma, frame))
-
     # ----------------------------------------------------------------------------------------------- seeking
 
     def _pays(self, from_ns: int, to_ns: int) -> bool:
         """Whether a key frame stands between the two, a good way on: opening costs as much as some frames."""
-        return to_ns - from_ns > NS_PER_S and self._key_before(to_ns) > from_ns + NS_PER_S // 2
-
-    def _key_before(self, time_ns: int) -> int:
-        """The instant of the last indexed key frame not after `time_ns`; 0 where there is none."""
-        if time_ns <= 0 or self._container not in _SEEKABLE:
-            return 0
+        if to_ns - from_ns < NS_PER_S or self._container not in _SEEKABLE:
+            return False
         if self._key_times is None:
             self._key_times = self._read_key_times()
-        at = bisect.bisect_right(self._key_times, time_ns)
-        return max(0, self._key_times[at - 1]) if at else 0
+        at = bisect.bisect_right(self._key_times, to_ns)
+        return at > 0 and self._key_times[at - 1] > from_ns + NS_PER_S // 2
 
     def _read_key_times(self) -> list[int]:
+        """About where the index has its key frames: it may know times of decoding only."""
         import av
 
         with self._open() as stream:
@@ -286,9 +268,6 @@ class PyavReader:
             keys = [entry.timestamp for entry in stream.index_entries if entry.is_keyframe and not entry.is_discard]
             return sorted(ns_from_ticks(key - self._origin, stream.time_base) for key in keys)
 
-    def _ticks(self, time_ns: int, stream: av.VideoStream) -> int:
-        return int(self._origin + round(time_ns / NS_PER_S / stream.time_base))
-
     # ------------------------------------------------------------------------------------------------ errors
 
     def _error(self, message: str) -> VideoError:
@@ -296,7 +275,7 @@ class PyavReader:
 
     def _stopped(self, last: int | None, stream: av.VideoStream, reason: str) -> VideoError:
         if last is None:
-            return self._error(f"{self._path.name} cannot be decoded from its first frame on: {reason}")
+            return self._error(f"{self._path.name} cannot be decoded: {reason}")
         at = clock(ns_from_ticks(last - self._origin, stream.time_base))
         return self._error(f"{self._path.name} cannot be decoded beyond {at}: {reason}")
 
@@ -335,21 +314,17 @@ def _turn_of(frame: av.VideoFrame, path: Path) -> _Turn:
 # --------------------------------------------------------------------------------------------------- decoding
 
 
-def _decoded(stream: av.VideoStream, key_ticks: int | None) -> Iterator[av.VideoFrame]:
-    """Frames as the decoder gives them: from the start, or from the key frame at or before `key_ticks`.
+def _decoded(stream: av.VideoStream, start_ticks: int | None) -> Iterator[av.VideoFrame]:
+    """Frames as the decoder gives them: from the first one, or from the key frame that FFmpeg finds for `start_ticks`.
 
     Frames before that key frame in presentation order lean on ones that were not decoded: they are left out.
     """
-    import av
-
     decoder = _decoder(stream)
     first_good: int | None = None
-    if key_ticks is not None:
-        stream.container.seek(key_ticks, stream=stream)
+    if start_ticks is not None:
+        stream.container.seek(start_ticks, stream=stream)
     for packet in stream.container.demux(stream):
-        if packet.is_corrupt:
-            raise av.InvalidDataError(errno.EINVAL, "a packet is not whole")
-        if key_ticks is not None and first_good is None and packet.size:
+        if start_ticks is not None and first_good is None and packet.size:
             if not packet.is_keyframe or packet.pts is None:
                 return
             first_good = packet.pts

@@ -8,8 +8,8 @@ from itertools import pairwise
 from video2gui.errors import VideoError
 from video2gui.video.frame import Frame, Picture
 
-#: Opens a run of pictures, times strictly increasing; the first is not later than the given instant, or is the
-#: first of the video.
+#: Opens a run of pictures whose times never decrease: of several at one instant only the last is ever on screen. The
+#: first picture is not later than the given instant, or is the first of the video.
 OpenFrom = Callable[[int], Generator[Picture, None, None]]
 
 
@@ -62,7 +62,7 @@ def _at_times(open_from: OpenFrom, times_ns: Sequence[int], pays: Callable[[int,
         held = next(run)
         ahead = next(run, None)
         frame: Frame | None = None
-        for time_ns in times_ns:
+        for time_ns in (max(time_ns, 0) for time_ns in times_ns):
             if ahead is not None and ahead.pts_ns <= time_ns and pays(ahead.pts_ns, time_ns):
                 run.close()
                 run = open_from(time_ns)

@@ -246,7 +246,7 @@ def test_a_header_that_declares_100000_by_100000_ends_in_a_failure(
     struct.pack_into("<II", data, data.index(b"strf") + 8 + 4, 100_000, 100_000)
     path.write_bytes(data)
     found, message = read(guard, path, reader)
-    assert not found and "wide.avi cannot be decoded from its first frame on" in message
+    assert not found and "wide.avi cannot be decoded: " in message
 
 
 @pytest.mark.parametrize("name", ["even.mp4", "uneven.webm", "uneven.gif", "uneven.avi", "av1.mp4"])
