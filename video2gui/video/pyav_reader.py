@@ -85,7 +85,7 @@ class PyavReader:
             self._origin = first.pts
             self._coded_wh = w, h = first.width, first.height
             self._turn = _turn_of(first, self._path)
-            self._pixels = _Pixels(self._turn)
+            self._pixels = _Pixels(self._turn, self._path)
             self.transparent = _may_be_transparent(first)
             self.mirrored = self._turn.mirrors
             self.info = StreamInfo(
@@ -352,10 +352,11 @@ def _decoder(stream: av.VideoStream) -> Any:
 class _Pixels:
     """Turns decoded frames into arrays. One converter serves all: making one costs as much as using it."""
 
-    def __init__(self, turn: _Turn) -> None:
+    def __init__(self, turn: _Turn, path: Path) -> None:
         from av.video.reformatter import VideoReformatter
 
         self._turn = turn
+        self._path = path
         self._converter = VideoReformatter()
 
     def image(self, frame: av.VideoFrame) -> Image:
@@ -382,7 +383,13 @@ class _Pixels:
     def _convert(self, frame: av.VideoFrame, pixel_format: str) -> Image:
         # nothing is scaled but colour stored at half size; "point" is what FFmpeg's fast path does for even heights,
         # and for odd ones it halves the time
-        converted = self._converter.reformat(frame, format=pixel_format, interpolation="POINT", threads=1)
+        import av
+
+        try:
+            converted = self._converter.reformat(frame, format=pixel_format, interpolation="POINT", threads=1)
+        except av.FFmpegError as error:
+            message = f"{self._path.name}: pictures of kind {frame.format.name} cannot be shown ({error.strerror})"
+            raise VideoError(message, address=str(self._path)) from error
         return np.asarray(converted.to_ndarray(), dtype=np.uint8)
 
 

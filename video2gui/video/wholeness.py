@@ -57,8 +57,11 @@ def gif_size(path: Path) -> tuple[int, int] | None:
 
 def why_not_a_video(path: Path, reason: str) -> str:
     """The end of a sentence that starts with the file's name; `reason` is the decoder's own."""
-    with path.open("rb") as file:
-        head = file.read(4096)
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
     if not head:
         return "is empty"
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
