@@ -13,6 +13,7 @@ from video2gui.config import AnnotateSettings, ContentSettings, PackSettings
 from video2gui.ocr import open_ocr
 from video2gui.schema import FetchedVideo, Sample, Trajectory, Verdict
 from video2gui.stages.annotate import annotate
+from video2gui.stages.filter_content import filter_content
 from video2gui.stages.ground import ground
 from video2gui.stages.pack import pack
 
@@ -27,8 +28,6 @@ class Local:
 
 
 def judge(local: Local, settings: ContentSettings, how: AnnotateSettings) -> Verdict:
-    from video2gui.stages.filter_content import filter_content
-
     return filter_content(_recording(local, how), settings, open_ocr(how.ocr))
 
 
