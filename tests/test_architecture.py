@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("video2gui.screen",),
     ("video2gui.annotators", "video2gui.stages"),
     ("video2gui.mine",),
+    ("video2gui.show",),
     ("video2gui.cli",),
     ("video2gui", "video2gui.__main__", "video2gui.testing"),
     ("proactvl",),
