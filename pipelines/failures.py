@@ -26,7 +26,7 @@ FAILURES, DROPPED = "failures.jsonl", "dropped.jsonl"
 
 MAX_EXCERPT_CHARS = 200
 
-_FIRST = 20
+_SHOWN, _SHOWN_OF_A_KIND = 20, 3
 
 Kind = Literal["failed", "dropped", "packed"]
 
@@ -159,11 +159,12 @@ def merge(folder: Folder, parts: Iterable[str]) -> Iterator[Ended]:
 
 
 def write_lists(folder: Folder, parts: list[str], *, hide: str) -> list[dict[str, Any]]:
-    """Write ``failures.jsonl`` and ``dropped.jsonl``; gives the first few failures, without their rows.
+    """Write ``failures.jsonl`` and ``dropped.jsonl``; gives a few failures of each kind, without their rows.
 
     `hide` is a path that messages are relative to.
     """
-    first: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
+    kinds: Counter[tuple[str, str]] = Counter()
     with (
         Again() as again,
         folder.open_new(FAILURES, durable=True) as failures,
@@ -173,11 +174,12 @@ def write_lists(folder: Folder, parts: list[str], *, hide: str) -> list[dict[str
             if ended.kind == "failed":
                 failure = _failure(ended, again.read(ended.row), hide)
                 failures.write(_line(failure))
-                if len(first) < _FIRST:
-                    first.append({**failure, "row": None})
+                kinds[ended.stage, ended.reason] += 1
+                if kinds[ended.stage, ended.reason] <= _SHOWN_OF_A_KIND and len(shown) < _SHOWN:
+                    shown.append({**failure, "row": None})
             else:
                 drops.write(_line(_drop(ended)))
-    return first
+    return shown
 
 
 def _line(value: dict[str, Any]) -> bytes:

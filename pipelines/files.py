@@ -88,7 +88,7 @@ class Folder:
                     file.flush()
                     os.fsync(file.fileno())
             self.rename(aside, name)
-        except BaseException:
+        except BaseException:  # whatever stopped it, half a file is left nowhere
             self.remove(aside)
             raise
 

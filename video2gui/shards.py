@@ -178,7 +178,7 @@ def publish(path: Path) -> Iterator[BinaryIO]:
             os.fsync(number)
         os.chmod(aside, 0o644)
         os.replace(aside, path)
-    except BaseException:
+    except BaseException:  # whatever stopped it, half a file is left nowhere
         Path(aside).unlink(missing_ok=True)
         raise
 
