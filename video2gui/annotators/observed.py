@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from video2gui import screen, video
+from video2gui import video
 from video2gui.annotators.base import Recording
 from video2gui.annotators.context import TOP, Context, context
 from video2gui.annotators.segments import Segment, segments
@@ -33,6 +33,7 @@ from video2gui.schema import (
     Wait,
     Words,
 )
+from video2gui.screen import observe
 from video2gui.screen.observed import Observation, ObservedAction
 from video2gui.timebase import NS_PER_S
 from video2gui.video.frame import Image
@@ -58,7 +59,7 @@ class ObservedAnnotator:
         self.ocr = ocr
 
     def annotate(self, recording: Recording) -> tuple[Trajectory, ...]:
-        observation = screen.observe(
+        observation = observe(
             recording.path, ocr=self.ocr, transcript=recording.transcript, reader=self.settings.reader
         )
         found = tasks(recording, observation, self.settings)
