@@ -57,29 +57,38 @@ class PointerFinder:
         self._session = _open_session(model)
         self.searched_px = 0
 
-    def find(self, image: Image, boxes_px: Sequence[BoxPx], least_score: float = _LEAST_SCORE) -> list[Candidate]:
-        """Candidates in and just around the boxes, best first, each place once."""
+    def find(
+        self, image: Image, boxes_px: Sequence[BoxPx], least_score: float = _LEAST_SCORE, zoom: float = 1.0
+    ) -> list[Candidate]:
+        """Candidates in and just around the boxes, best first, each place once.
+
+        `zoom` is the scale to look at: the network is best at pointers of 14 to 40 px.
+        """
         found: list[Candidate] = []
-        for x1, y1, x2, y2 in _windows(boxes_px, (image.shape[1], image.shape[0])):
-            found += self._look(image[y1:y2, x1:x2], (x1, y1), least_score)
+        for x1, y1, x2, y2 in _windows(boxes_px, (image.shape[1], image.shape[0]), zoom):
+            found += self._look(image[y1:y2, x1:x2], (x1, y1), least_score, zoom)
         kept: list[Candidate] = []
         for c in sorted(found, key=lambda c: -c.score):
             if all(c.distance_px(k) > 2 * STRIDE for k in kept):
                 kept.append(c)
         return kept
 
-    def find_anywhere(self, image: Image, least_score: float = _LEAST_SCORE) -> list[Candidate]:
-        return self.find(image, [(0, 0, image.shape[1], image.shape[0])], least_score)
+    def find_anywhere(self, image: Image, least_score: float = _LEAST_SCORE, zoom: float = 1.0) -> list[Candidate]:
+        return self.find(image, [(0, 0, image.shape[1], image.shape[0])], least_score, zoom)
 
-    def _look(self, part: Image, origin: tuple[int, int], least_score: float) -> list[Candidate]:
+    def _look(self, part: Image, origin: tuple[int, int], least_score: float, zoom: float) -> list[Candidate]:
+        if zoom != 1.0:
+            cv2 = load_extra("cv2", "see")
+            way = cv2.INTER_AREA if zoom < 1.0 else cv2.INTER_CUBIC
+            part = cv2.resize(part, None, fx=zoom, fy=zoom, interpolation=way)
         height, width = part.shape[:2]
         pad = (-height % _ALIGN, -width % _ALIGN)
         if any(pad):
             part = np.pad(part, ((0, pad[0]), (0, pad[1]), (0, 0)), mode="edge")
         self.searched_px += part.shape[0] * part.shape[1]
         heat, maps = self._session.run(None, {"image": np.ascontiguousarray(part[None])})
-        found = (_candidate(heat[0], maps[0], int(i), int(j), origin) for i, j in _peaks(heat[0], least_score))
-        return [c for c in found if c.x_px < origin[0] + width and c.y_px < origin[1] + height]
+        found = (_candidate(heat[0], maps[0], int(i), int(j)) for i, j in _peaks(heat[0], least_score))
+        return [_moved(c, origin, zoom) for c in found if c.x_px < width and c.y_px < height]
 
 
 @cache
@@ -98,20 +107,24 @@ def _peaks(heat: npt.NDArray[np.float32], least: float) -> npt.NDArray[np.intp]:
     return cells[np.array(keep, bool)] if len(cells) else cells
 
 
-def _candidate(
-    heat: npt.NDArray[np.float32], maps: npt.NDArray[np.float32], i: int, j: int, origin: tuple[int, int]
-) -> Candidate:
+def _candidate(heat: npt.NDArray[np.float32], maps: npt.NDArray[np.float32], i: int, j: int) -> Candidate:
     at = maps[:, i, j]
-    x = origin[0] + (j + float(at[0])) * STRIDE + 1.5
-    y = origin[1] + (i + float(at[1])) * STRIDE + 1.5
+    x = (j + float(at[0])) * STRIDE + 1.5
+    y = (i + float(at[1])) * STRIDE + 1.5
     left, top, right, bottom = (max(0.0, float(v)) * REACH_PX for v in at[2:6])
     shape = SHAPES[int(np.argmax(at[6:]))]
     return Candidate(max(x, 0.0), max(y, 0.0), float(heat[i, j]), shape, (x - left, y - top, x + right, y + bottom))
 
 
-def _windows(boxes_px: Sequence[BoxPx], size_wh: tuple[int, int]) -> list[BoxPx]:
+def _moved(c: Candidate, origin: tuple[int, int], zoom: float) -> Candidate:
+    """From pixels of the part looked at to pixels of the frame; pixel centres stay on pixel centres."""
+    x, y, x1, y1, x2, y2 = ((v + 0.5) / zoom - 0.5 + origin[k % 2] for k, v in enumerate((c.x_px, c.y_px, *c.box_px)))
+    return replace(c, x_px=x, y_px=y, box_px=(x1, y1, x2, y2))
+
+
+def _windows(boxes_px: Sequence[BoxPx], size_wh: tuple[int, int], zoom: float) -> list[BoxPx]:
     """Parts of the frame to look at: each box with a margin, sides rounded up, overlapping ones joined."""
-    windows = [_window(b, size_wh) for b in boxes_px]
+    windows = [_window(b, size_wh, zoom) for b in boxes_px]
     joined: list[BoxPx] = []
     while windows:
         box = windows.pop()
@@ -126,14 +139,14 @@ def _windows(boxes_px: Sequence[BoxPx], size_wh: tuple[int, int]) -> list[BoxPx]
     return joined
 
 
-def _window(box: BoxPx, size_wh: tuple[int, int]) -> BoxPx:
-    x1, x2 = _side(box[0], box[2], size_wh[0])
-    y1, y2 = _side(box[1], box[3], size_wh[1])
+def _window(box: BoxPx, size_wh: tuple[int, int], zoom: float) -> BoxPx:
+    x1, x2 = _side(box[0], box[2], size_wh[0], zoom)
+    y1, y2 = _side(box[1], box[3], size_wh[1], zoom)
     return x1, y1, x2, y2
 
 
-def _side(low: int, high: int, limit: int) -> tuple[int, int]:
-    length = max(_LEAST_SIDE_PX, high - low + 2 * _MARGIN_PX)
+def _side(low: int, high: int, limit: int, zoom: float) -> tuple[int, int]:
+    length = max(int(_LEAST_SIDE_PX / zoom), high - low + int(2 * _MARGIN_PX / zoom))
     return _fit((low + high - length) // 2, length, limit)
 
 
@@ -173,7 +186,8 @@ _STILL_PX = 1.5  # closer than this is the network's own noise
 _PROOFS = 2  # moves after which a candidate is taken for the pointer
 _TRACKS = 4  # things followed at a time
 _BIG_BOX_PX = 160
-#: How many pixels may be searched per second of video beyond what is near the pointer.
+_SMALL_PX = 14  # a picture smaller than this is looked at enlarged
+#: How many pixels the network may look at per second of video beyond what is near the pointer.
 _BUDGET_PX_PER_S = 2_000_000
 _PATCH_PX = 12
 
@@ -223,7 +237,8 @@ class PointerTracker:
         self._size_wh = size_wh
         area = size_wh[0] * size_wh[1]
         earned = _BUDGET_PX_PER_S * max(0, pts_ns - self._last_ns) / 1e9
-        self._budget_px = float(area) if first else min(self._budget_px + earned, 2.0 * area)
+        whole = area * _usual_zoom(size_wh) ** 2
+        self._budget_px = whole if first else min(self._budget_px + earned, 2.0 * whole)
         self._last_ns = pts_ns
         share = sum((b[2] - b[0]) * (b[3] - b[1]) for b in changed_boxes_px) / area
         if first or share > _CUT_SHARE:
@@ -239,10 +254,11 @@ class PointerTracker:
         """A new scene: the pointer is near where it was, or may be anywhere."""
         found: list[Candidate] = []
         if self._pointer:
-            found = self._finder.find(image, [_around(self._pointer.at, 64)], _SURE)
+            found = self._finder.find(image, [_around(self._pointer.at, 64)], _SURE, self._zoom())
             found = [c for c in found if c.distance_px(self._pointer.at) < self._scale(48)]
-        if not found and self._afford(image.shape[0] * image.shape[1]):
-            found = self._finder.find_anywhere(image, _SURE)
+        zoom = _usual_zoom(self._size_wh)
+        if not found and self._afford(image.shape[0] * image.shape[1] * zoom**2):
+            found = self._finder.find_anywhere(image, _SURE, zoom)
         self._tracks = [self._pointer] if self._pointer else []
         if self._pointer:
             match = self._match(self._pointer, found)
@@ -252,9 +268,10 @@ class PointerTracker:
 
     def _follow(self, image: Image, changed: Sequence[BoxPx], *, calm: bool) -> None:
         touched = [t for t in self._tracks if self._touched(t, image, changed)]
-        boxes = self._affordable(changed)
+        zoom = self._zoom()
+        boxes = self._affordable(changed, zoom)
         boxes += [_around(t.at, 24) for t in touched if t is self._pointer or self._afford(_LEAST_SIDE_PX**2)]
-        found = self._finder.find(image, boxes) if boxes else []
+        found = self._finder.find(image, boxes, zoom=zoom) if boxes else []
         # what neither changed nor is followed is scenery
         fresh = [c for c in found if any(_meet(c.box_px, b, margin=4) for b in changed)]
         for track in sorted(self._tracks, key=lambda t: (t is not self._pointer, -len(t.moves))):
@@ -280,11 +297,12 @@ class PointerTracker:
         now = _patch(image, track.at)
         return now.shape != track.patch.shape or float(np.abs(now.astype(np.int16) - track.patch).mean()) > 8.0
 
-    def _affordable(self, changed: Sequence[BoxPx]) -> list[BoxPx]:
+    def _affordable(self, changed: Sequence[BoxPx], zoom: float) -> list[BoxPx]:
         """Changed boxes to look at: those a pointer's picture may make first, then nearest first, while they last."""
         chosen: list[BoxPx] = []
         for box in sorted(changed, key=self._rank):
-            if self._afford((box[2] - box[0] + 2 * _MARGIN_PX) * (box[3] - box[1] + 2 * _MARGIN_PX)):
+            width, height = (zoom * (box[k + 2] - box[k]) + 2 * _MARGIN_PX for k in (0, 1))
+            if self._afford(width * height):
                 chosen.append(box)
         return chosen
 
@@ -296,6 +314,14 @@ class PointerTracker:
         dx = max(box[0] - at.x_px, 0.0, at.x_px - box[2])
         dy = max(box[1] - at.y_px, 0.0, at.y_px - box[3])
         return big, float(np.hypot(dx, dy))
+
+    def _zoom(self) -> float:
+        """Small pointers are looked at enlarged."""
+        usual = _usual_zoom(self._size_wh)
+        if self._pointer is None:
+            return usual
+        left, top, right, bottom = self._pointer.at.box_px
+        return max(usual, 2.0) if max(right - left, bottom - top) < _SMALL_PX else usual
 
     def _afford(self, area_px: float) -> bool:
         if area_px > self._budget_px:
@@ -369,6 +395,12 @@ class PointerTracker:
     def _sample(self, pts_ns: int, place: Candidate, visible: bool) -> PointerSample:
         point = Point.from_px(place.x_px, place.y_px, self._size_wh)
         return PointerSample(pts_ns, point, visible, place.shape, place.score if visible else 0.0)
+
+
+def _usual_zoom(size_wh: tuple[int, int]) -> float:
+    """Recordings scaled down have small pointers, those of dense screens have large ones."""
+    side = max(size_wh)
+    return 1.5 if side < 1000 else 0.5 if side > 2200 else 1.0
 
 
 def _is_move(before: Candidate, after: Candidate) -> bool:
