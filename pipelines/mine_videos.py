@@ -31,7 +31,7 @@ from apache_beam.runners.runner import PipelineState
 
 from pipelines import options, rows
 from pipelines.failures import FAILURES
-from pipelines.files import ASIDE, Folder
+from pipelines.files import ASIDE, Folder, is_local
 from pipelines.finish import Finish
 from pipelines.outcomes import code_digest
 from pipelines.progress import Progress
@@ -115,6 +115,12 @@ def run(asked: options.Options) -> Report:
     FileSystems.set_options(beam_options)
     folder = Folder(asked.out)
     ranges, rows_in = rows.plan(asked.rows)
+    if any(_same(part.file, folder.path(FAILURES)) for part in ranges):
+        raise InputError(
+            f"{folder.path(FAILURES)} belongs to this --out, and its rows would replace all that is there. Run the"
+            " first command again to try failures again, or name another --out",
+            address=FAILURES,
+        )
     with _claimed(folder) as scratch:
         job = Job(
             asked.out, asked.settings, _code(asked.settings), asked.workers, asked.local_root, asked.max_failures,
@@ -131,6 +137,10 @@ def run(asked: options.Options) -> Report:
     if data is None:
         raise RuntimeError(f"the job left no {JSON_NAME}")
     return codec.loads(Report, data)
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or (is_local(one) and is_local(other) and Path(one).resolve() == Path(other).resolve())
 
 
 def _local_options(workers: int) -> PipelineOptions:

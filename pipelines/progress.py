@@ -78,13 +78,15 @@ class Progress:
         """Rows read, videos done of those wanted, how far they are, and how long the rest may take."""
         counts = self._counts
         text = f"rows {counts['row']}/{self._rows}"
+        stages = ""
         if counts["wanted"]:
-            stages = ", ".join(f"{name} {counts[name]}" for name in SHOWN if counts[name])
-            text += f"  videos {counts['done']}/{counts['wanted']}" + (f" ({stages})" if stages else "")
-            text += f"  failed {counts['failed']}" if counts["failed"] else ""
+            text += f"  videos {counts['done']}/{counts['wanted']}"
+            text += f", {counts['failed']} failed" if counts["failed"] else ""
             left_s = self._left_s()
             text += f"  about {_duration(left_s)} left" if left_s is not None else ""
-        return text + f"  [{_duration((self._clock() - self._start_ns) / NS_PER_S)}]"
+            stages = ", ".join(f"{name} {counts[name]}" for name in SHOWN if counts[name])
+        elapsed = _duration((self._clock() - self._start_ns) / NS_PER_S)
+        return f"{text}  [{elapsed}]" + (f"  {stages}" if stages else "")
 
     def _left_s(self) -> float | None:
         done, wanted = self._counts["done"], self._counts["wanted"]

@@ -171,6 +171,16 @@ def test_failures_are_a_valid_input(inputs: Path, undisturbed: Path, tmp_path: P
     assert json.loads((again / "report.json").read_text())["packed"] == 2
 
 
+def test_a_run_is_not_replaced_by_its_own_failures(
+    undisturbed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = content(undisturbed)
+    arguments = ["--rows", str(undisturbed / "failures.jsonl"), "--out", str(undisturbed)]
+    assert mine_videos.main(arguments) == 2
+    assert "would replace all that is there" in capsys.readouterr().err
+    assert content(undisturbed) == before
+
+
 def test_other_runners_and_a_packed_input_give_the_same_shards(inputs: Path, undisturbed: Path, tmp_path: Path) -> None:
     packed = tmp_path / "rows.jsonl.gz"
     packed.write_bytes(gzip.compress((inputs / "rows.jsonl").read_bytes()))

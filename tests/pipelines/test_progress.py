@@ -25,13 +25,13 @@ def test_the_line_tells_rows_videos_stages_and_what_is_left(tmp_path: Path) -> N
     for word, count in (("row", 600), ("wanted", 11), ("wanted", -1), ("fetch_video", 2)):
         note(str(tmp_path), word, count)
     progress.collect()
-    assert progress.line() == "rows 1000/1000  videos 0/10 (fetch_video 2)  [0:00]"
+    assert progress.line() == "rows 1000/1000  videos 0/10  [0:00]  fetch_video 2"
     for word in ("annotate", "failed", "done", "done", "done", "done"):
         note(str(tmp_path), word)
     clock.now_ns = 100 * NS_PER_S
     progress.collect()
     assert progress.line() == (
-        "rows 1000/1000  videos 4/10 (fetch_video 2, annotate 1)  failed 1  about 2:30 left  [1:40]"
+        "rows 1000/1000  videos 4/10, 1 failed  about 2:30 left  [1:40]  fetch_video 2, annotate 1"
     )
     progress.collect()
     assert "videos 4/10" in progress.line()  # nothing is counted twice
