@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from video2gui.geometry import Box, Point
-from video2gui.schema import Action, Click, Direction, Drag, Evidence, RightClick, Scroll, Signal, TypeText
+from video2gui.schema import Click, Direction, DoubleClick, Drag, Evidence, RightClick, Scroll, Signal, TypeText
 from video2gui.screen.changes import CellMovie
 from video2gui.screen.cuts import find_cuts, find_motion
 from video2gui.screen.drags import Way, find_ways
@@ -18,9 +18,11 @@ from video2gui.screen.keystrokes import Typing, find_typing
 from video2gui.screen.observed import ObservedAction
 from video2gui.screen.presses import Moment, find_moments
 from video2gui.screen.scrolls import Scrolling, find_scrolls
-from video2gui.screen.trees import read_forest
+from video2gui.screen.trees import Floats, read_forest
 from video2gui.screen.watch import Watched
 from video2gui.timebase import NS_PER_S
+
+_Press = Click | RightClick | DoubleClick
 
 _MODELS = Path(__file__).parent / "models"
 
@@ -28,6 +30,8 @@ _LEAST_PRESS = 0.42
 _LEAST_DRAG = 0.42
 #: Two presses are further apart than this; what follows sooner is the same press at work.
 _APART_NS = int(0.35 * NS_PER_S)
+#: In the same rest a second press so soon must be as sure as this.
+_AFTERGLOW_NS, _SURE_AGAIN = int(0.8 * NS_PER_S), 0.8
 #: From the press to its first trace in the picture.
 _PRESS_TO_TRACE_NS = int(0.05 * NS_PER_S)
 _CLICK_NS = int(0.1 * NS_PER_S)
@@ -72,7 +76,7 @@ def find_actions(scene: Scene) -> tuple[list[ObservedAction], list[tuple[Typing,
     presses = _presses(scene, ways, scrolls, typing)
     actions = [
         *(_drag(way, p, scene) for way, p in ways),
-        *(_press(moment, p, right, scene) for moment, p, right in presses),
+        *(_press(moment, p, kind, scene) for moment, p, kind in presses),
         *(_scroll(s, scene) for s in scrolls),
     ]
     typed = [(t, _type(t, scene)) for t in typing]
@@ -106,7 +110,7 @@ def _drags(scene: Scene, scrolls: Sequence[Scrolling]) -> list[tuple[Way, float]
 
 def _presses(
     scene: Scene, drags: Sequence[tuple[Way, float]], scrolls: Sequence[Scrolling], typing: Sequence[Typing]
-) -> list[tuple[Moment, float, bool]]:
+) -> list[tuple[Moment, float, type[_Press]]]:
     """Moments that are presses: the surest first, none within `_APART_NS` of another, none that is explained."""
     moments = find_moments(scene.movie, scene.watched.track, scene.spots, scene.rests)
     if not moments:
@@ -119,12 +123,27 @@ def _presses(
         if sure[i] < _LEAST_PRESS:
             break
         moment = moments[i]
-        if any(abs(times[moment.frame] - times[moments[j].frame]) < _APART_NS for j in chosen):
+        if any(_same_press(moment, moments[j], sure[i], times) for j in chosen):
             continue
         if _explained(moment, scene, drags, scrolls, typing):
             continue
         chosen.append(int(i))
-    return [(moments[i], float(sure[i]), bool(table[i, 2] > table[i, 1])) for i in sorted(chosen)]
+    return [(moments[i], float(sure[i]), _button(table, moments, i, times)) for i in sorted(chosen)]
+
+
+def _button(table: Floats, moments: list[Moment], i: int, times: list[int]) -> type[_Press]:
+    """Which press: by the mean of the moments of this press, the first of which may show too little."""
+    near = [j for j, m in enumerate(moments) if abs(times[m.frame] - times[moments[i].frame]) < _APART_NS // 2]
+    mean = table[near].mean(axis=0) + table[i]
+    return (Click, RightClick, DoubleClick)[int(np.argmax(mean[1:]))]
+
+
+def _same_press(moment: Moment, chosen: Moment, sure: float, times: list[int]) -> bool:
+    """Whether a moment is the work of a press already chosen: near it in time, or an afterglow in the same rest."""
+    later = times[moment.frame] - times[chosen.frame]
+    if abs(later) < _APART_NS:
+        return True
+    return moment.rest == chosen.rest and abs(later) < _AFTERGLOW_NS and sure < _SURE_AGAIN
 
 
 def _explained(
@@ -140,7 +159,7 @@ def _explained(
     edge = int(0.5 * NS_PER_S)
     return (
         any(times[w.start.last] - edge <= now <= times[w.end.first] + edge for w, _ in drags)
-        or any(times[s.first] - 30_000_000 <= now <= times[s.last] + edge // 3 for s in scrolls)
+        or any(times[s.first] - edge // 2 <= now <= times[s.last] + edge // 3 for s in scrolls)
         or any(t.first < frame <= t.last for t in typing)
         or _near_cut(frame, scene)
         or any(first <= frame <= last for first, last in scene.motion)
@@ -150,10 +169,9 @@ def _explained(
 # ---------------------------------------------------------------------------------------------- building
 
 
-def _press(moment: Moment, sure: float, right: bool, scene: Scene) -> ObservedAction:
+def _press(moment: Moment, sure: float, kind: type[_Press], scene: Scene) -> ObservedAction:
     times = scene.movie.times_ns
     start = max(times[moment.rest.first], times[moment.frame] - _PRESS_TO_TRACE_NS)
-    action: Action = RightClick() if right else Click()
     signals = (
         Signal("pixels", sure, "the picture answered where the pointer rests"),
         Signal("pointer", float(scene.watched.track.confidence[moment.frame]), "the pointer rests"),
@@ -161,7 +179,7 @@ def _press(moment: Moment, sure: float, right: bool, scene: Scene) -> ObservedAc
     return ObservedAction(
         start,
         start + _CLICK_NS,
-        action,
+        kind(),
         Evidence(signals, sure, "seen", place="seen"),
         before_ns=times[max(moment.frame - 1, 0)],
         after_ns=_settled(moment.frame, scene),

@@ -23,7 +23,6 @@ _AHEAD, _BACK = 34.0, 30.0
 _FEWEST_KEYS = 3
 #: The first change is the caret's, not a letter's, when the next comes later than this.
 _FIRST_PAUSE_NS = int(0.75 * NS_PER_S)
-_NEW_LINE_CELLS = 12
 #: What changes this near (units) to a moving pointer is its own doing.
 _REACH = 48.0
 
@@ -77,7 +76,8 @@ def _under_pointer(spot: Spot, frame: int, movie: CellMovie, track: Track) -> bo
 def _is_letter(spot: Spot, movie: CellMovie) -> bool:
     w, h = (c / movie.layout.unit_px for c in movie.layout.cell_wh)
     return (
-        spot.width * w <= _WIDEST
+        not spot.caret
+        and spot.width * w <= _WIDEST
         and _LOWEST <= spot.height * h <= _HIGHEST
         and spot.peak >= _LEAST_PEAK
         and spot.cells >= 2
@@ -99,22 +99,32 @@ def _continues(run: list[Spot], letter: Spot, movie: CellMovie) -> bool:
 
 def _typings(run: list[Spot], movie: CellMovie, track: Track) -> Iterator[Typing]:
     """The parts of a run in which the line grows to the right; blinking and colouring in place is left out."""
-    part: list[Spot] = []
-    for spot in run:
-        if part and movie.times_ns[spot.frame] - movie.times_ns[part[-1].frame] > _PAUSE_NS:
-            if typing := _typing(part, movie, track):
-                yield typing
-            part = []
-        if not part or spot.rect[2] > part[-1].rect[2]:
-            part.append(spot)
-        elif len(part) == 1:
-            part = [spot]
-        elif spot.rect[2] < part[-1].rect[2] - _NEW_LINE_CELLS:
-            if typing := _typing(part, movie, track):
-                yield typing
-            part = [spot]
-    if typing := _typing(part, movie, track):
+    if len(run) < _FEWEST_KEYS:
+        return
+    chain = _longest_advance(run, movie)
+    if len(chain) < _FEWEST_KEYS:
+        return
+    yield from _typings(run[: chain[0]], movie, track)
+    if typing := _typing([run[i] for i in chain], movie, track):
         yield typing
+    yield from _typings(run[chain[-1] + 1 :], movie, track)
+
+
+def _longest_advance(run: list[Spot], movie: CellMovie) -> list[int]:
+    """The longest chain of spots (by number) each of which reaches further to the right than the one before."""
+    best, came_from = [1] * len(run), [-1] * len(run)
+    for i, spot in enumerate(run):
+        for j in range(i - 1, -1, -1):
+            if movie.times_ns[spot.frame] - movie.times_ns[run[j].frame] > _PAUSE_NS:
+                break
+            if spot.rect[2] > run[j].rect[2] and spot.rect[0] >= run[j].rect[0] and best[j] + 1 > best[i]:
+                best[i], came_from[i] = best[j] + 1, j
+    at = max(range(len(run)), key=lambda i: best[i])
+    chain = []
+    while at >= 0:
+        chain.append(at)
+        at = came_from[at]
+    return chain[::-1]
 
 
 def _typing(part: list[Spot], movie: CellMovie, track: Track) -> Typing | None:
@@ -145,8 +155,9 @@ def _typing(part: list[Spot], movie: CellMovie, track: Track) -> Typing | None:
 def _swept(part: list[Spot], track: Track, movie: CellMovie) -> bool:
     """Whether the pointer was on its way meanwhile: coordinates in a status line, a stroke, a hover."""
     x, y = track.x_px[part[0].frame : part[-1].frame + 1], track.y_px[part[0].frame : part[-1].frame + 1]
-    steps = np.hypot(np.diff(x), np.diff(y))[track.visible[part[0].frame + 1 : part[-1].frame + 1]]
-    return bool((steps > 2 * movie.layout.unit_px).mean() > 0.3) if len(steps) else False
+    moving = np.hypot(np.diff(x), np.diff(y)) > 2 * movie.layout.unit_px
+    seen = track.visible[part[0].frame + 1 : part[-1].frame + 1]
+    return bool((moving & seen).mean() > 0.3) if len(moving) else False
 
 
 def _one_at_a_time(found: list[Typing]) -> list[Typing]:

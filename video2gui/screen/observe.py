@@ -11,7 +11,7 @@ from video2gui.screen.events import Scene, find_actions, find_still, with_text
 from video2gui.screen.keystrokes import Typing
 from video2gui.screen.observed import Observation, ObservedAction
 from video2gui.screen.text import typed_text
-from video2gui.screen.watch import watch
+from video2gui.screen.watch import Watched, watch
 from video2gui.video import open_video
 from video2gui.video.reader import VideoReader
 
@@ -24,12 +24,14 @@ def observe_video(
         watched = watch(video.frames())
         if watched is None:
             return Observation(video.info.size_wh, 0, (), (), (), ())
-        scene = Scene.of(watched)
-        actions, typed = find_actions(scene)
-        if ocr is not None:
-            actions += _read(video, typed, scene, ocr)
-        else:
-            actions += [action for _, action in typed]
+        return conclude(watched, video, ocr, transcript)
+
+
+def conclude(watched: Watched, video: VideoReader, ocr: Ocr | None, transcript: Transcript | None) -> Observation:
+    """What the one pass over `video` tells; `video` is looked into again for the text that was typed."""
+    scene = Scene.of(watched)
+    actions, typed = find_actions(scene)
+    actions += _read(video, typed, scene, ocr) if ocr is not None else [action for _, action in typed]
     end_ns = max(watched.end_ns, video.info.duration_ns or 0)
     return Observation(
         video.info.size_wh,

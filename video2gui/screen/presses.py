@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from video2gui.screen.changes import CellMovie, Cells
+from video2gui.screen.changes import CellMovie, Cells, components
 from video2gui.screen.effects import Rest, Spot, Spots
 from video2gui.screen.watch import Track
 from video2gui.timebase import NS_PER_S
@@ -23,6 +23,7 @@ _AT = 26.0  # units: as near as this to the pointer is "at" it
 _NEAR = 110.0
 _BEFORE_NS = int(0.3 * NS_PER_S)
 _AFTER_NS = int(0.15 * NS_PER_S)
+_SECOND_NS = int(0.4 * NS_PER_S)
 _LATER_NS = int(0.5 * NS_PER_S)
 _TYPING_NS = int(1.2 * NS_PER_S)
 
@@ -33,6 +34,8 @@ NAMES = (
     "since_change", "since_at_change", "changes_in_rest",
     "home_wide", "home_high", "home_fill", "home_left", "home_top", "home_right", "home_bottom", "corner",
     "big_corner", "big_wide", "big_high", "big_gap", "undone", "undone_wide",
+    "popup_corner", "popup_wide", "popup_high", "popup_fill", "at_late", "near_late", "far_late",
+    "net_wide", "net_high", "net_fill", "net_all",
     "typing", "shape_changed", "shape_text", "shape_hand", "visible", "pointer_sure", "busy", "frame_gap",
 )  # fmt: skip
 
@@ -106,8 +109,11 @@ def _row(
     at, near, far, at_peak, far_peak = sums(range(k, k + 1))
     at_b, near_b, far_b, _, _ = sums(before)
     at_a, near_a, far_a, at_peak_a, _ = sums(after)
+    late = range(after.stop, min(int(np.searchsorted(times, times[k] + _SECOND_NS, "right")), len(times)))
+    at_l, near_l, far_l, _, _ = sums(late)
+    popup = _popup([(place(s), s) for j in range(k, after.stop) for s in spots[j] if not s.caret], unit_w * unit_h)
     home = _home([(place(s), s) for s in here])
-    big_box, big = max(((place(s), s) for s in here), key=lambda p: p[1].cells)
+    big_box, _ = max(((place(s), s) for s in here), key=lambda p: p[1].cells)
     since, since_at = _since(k, spots, times, place)
     row = (
         (times[k] - times[rest.first]) / NS_PER_S,
@@ -120,6 +126,8 @@ def _row(
         *home,
         _corner(big_box), big_box[2] - big_box[0], big_box[3] - big_box[1], _gap(big_box),
         undone.share(k, rest, 30), undone.share(k, rest, 60),
+        *popup, at_l, near_l, far_l,
+        *undone.net(k, rest),
         _typing(k, spots, times, place, unit_w, unit_h),
         float(track.shape[k] != track.shape[max(k - 2, 0)]),
         float(track.shape[k] == "text"), float(track.shape[k] == "hand"),
@@ -157,6 +165,16 @@ def _home(places: list[tuple[tuple[float, float, float, float], Spot]]) -> tuple
     return (
         box[2] - box[0], box[3] - box[1], spot.cells * 16 / area, -box[0], -box[1], box[2], box[3], _corner(box)
     )  # fmt: skip
+
+
+def _popup(places: list[tuple[tuple[float, float, float, float], Spot]], cell: float) -> tuple[float, ...]:
+    """Of the large things that appear: the one with a corner nearest to the pointer; distance, width, height, fill."""
+    large = [(b, s) for b, s in places if b[2] - b[0] >= 56 and b[3] - b[1] >= 40]
+    if not large:
+        return 999.0, 0.0, 0.0, 0.0
+    box, spot = min(large, key=lambda p: _corner(p[0]))
+    w, h = box[2] - box[0], box[3] - box[1]
+    return _corner(box), w, h, spot.cells * cell / (w * h)
 
 
 def _since(k: int, spots: Spots, times: npt.NDArray[np.int64], place: object) -> tuple[float, float]:
@@ -218,3 +236,17 @@ class _Undone:
             return -1.0
         back = np.abs(end - old).max(axis=2) < 8
         return float((changed & back).sum() / changed.sum())
+
+    def net(self, k: int, rest: Rest) -> tuple[float, float, float, float]:
+        """What stands changed under the pointer 0.4 s later: width, height, fill of its rectangle; all that changed."""
+        movie, layout = self._movie, self._movie.layout
+        later = movie.frame_at(movie.times_ns[k] + _SECOND_NS)
+        old, end = self._picture(k - 1).astype(np.int16), self._picture(later).astype(np.int16)
+        grid = np.abs(end - old).max(axis=2) >= 10
+        x, y = layout.to_cell(rest.x_px, rest.y_px)
+        total = float(grid.mean())
+        for rect, cells in components(grid, gap=1):
+            if rect[0] - 2 <= x <= rect[2] + 1 and rect[1] - 2 <= y <= rect[3] + 1 and cells >= 3:
+                w, h = rect[2] - rect[0], rect[3] - rect[1]
+                return w * 4.0, h * 4.0, cells / (w * h), total
+        return 0.0, 0.0, 0.0, total

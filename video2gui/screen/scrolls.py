@@ -9,8 +9,8 @@ from video2gui.screen.shift import Shift
 from video2gui.timebase import NS_PER_S
 
 _PAUSE_NS = int(0.45 * NS_PER_S)
-#: One single jump is a scroll only when it fits this well and is this large a share of the frame.
-_JUMP_GAIN, _JUMP_SHARE = 0.8, 0.12
+#: One single jump may be anything; sideways, or of nearly the whole frame, two may be an edit of the video.
+_WHOLE = 0.9
 _LEAST_SHARE = 0.03
 
 
@@ -44,7 +44,7 @@ def _continues(group: list[tuple[int, Shift]], frame: int, shift: Shift, movie: 
     return (
         movie.times_ns[frame] - movie.times_ns[last_frame] <= _PAUSE_NS
         and _sign(last) == _sign(shift)
-        and _overlap(last.rect_px, shift.rect_px) > 0.3
+        and _overlap(_across(last), _across(shift)) > 0.3
     )
 
 
@@ -56,11 +56,17 @@ def _scrolling(group: list[tuple[int, Shift]], movie: CellMovie) -> Scrolling | 
     dx, dy = sum(s.dx_px for _, s in group), sum(s.dy_px for _, s in group)
     if share < _LEAST_SHARE or abs(dx) + abs(dy) < 8 * movie.layout.unit_px:
         return None
-    if len(group) == 1 and (gain < _JUMP_GAIN or share < _JUMP_SHARE or dx):
+    if len(group) < (3 if dx or share > _WHOLE else 2):
         return None
     steps = len(group)
-    confidence = min(0.97, gain * (0.5 if steps == 1 else 0.75 if steps == 2 else 0.95))
+    confidence = min(0.97, gain * (0.75 if steps == 2 else 0.95))
     return Scrolling(group[0][0], group[-1][0], dx, dy, rect, steps, confidence)
+
+
+def _across(shift: Shift) -> Rect:
+    """The place, as long as the frame in the direction of the movement: parts of one page move together."""
+    left, top, right, bottom = shift.rect_px
+    return (left, 0, right, 1) if shift.dy_px else (0, top, 1, bottom)
 
 
 def _sign(shift: Shift) -> tuple[bool, bool, bool, bool]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from video2gui.screen.changes import CellMovie, ChangeDetector, Delta, Layout, Rect, components
+from video2gui.screen.keys_overlay import KeyOverlayReader
 from video2gui.screen.observed import PointerSample
 from video2gui.screen.pointer import PointerTracker
 from video2gui.screen.shift import Shift, measure_shift
@@ -48,6 +49,7 @@ class Watched:
     track: Track
     samples: tuple[PointerSample, ...]
     shifts: dict[int, tuple[Shift, ...]]
+    keys: KeyOverlayReader
     end_ns: int
 
 
@@ -56,15 +58,16 @@ class _Pass:
     detector: ChangeDetector
     movie: CellMovie
     tracker: PointerTracker
-    boxes: list[tuple[float, float, float, float] | None] = field(default_factory=list)
     shifts: dict[int, tuple[Shift, ...]] = field(default_factory=dict)
+    keys: KeyOverlayReader = field(default_factory=KeyOverlayReader)
     last: Image | None = None
 
     def add(self, frame: Frame) -> None:
         delta = self.detector.update(frame.image)
         self.movie.append(frame.pts_ns, delta)
-        self.tracker.update(frame.pts_ns, frame.image, _changed_px(delta, self.movie.layout))
-        self.boxes.append(self.tracker.box_px)
+        changed = _changed_px(delta, self.movie.layout)
+        self.tracker.update(frame.pts_ns, frame.image, changed)
+        self.keys.offer(frame.pts_ns, frame.image, changed)
         self._measure(frame.image, delta)
         self.last = frame.image
 
@@ -102,7 +105,9 @@ def watch(frames: Iterable[Frame], tracker: PointerTracker | None = None) -> Wat
     if run is None:
         return None
     samples = tuple(run.tracker.samples)
-    return Watched(run.movie, _track(samples, run.boxes, run.movie.layout), samples, run.shifts, end_ns)
+    return Watched(
+        run.movie, _track(samples, run.tracker.boxes_px, run.movie.layout), samples, run.shifts, run.keys, end_ns
+    )
 
 
 def _changed_px(delta: Delta, layout: Layout) -> list[Rect]:
