@@ -21,7 +21,8 @@ _SIDE = 24  # glyphs are compared at this size
 _CANVAS = 240
 _PENS = (0.07, 0.11, 0.16)  # of the square
 _LEAST = 0.72  # correlation from which a glyph is a sign
-_LEAD = 0.04  # and this much more than with any letter
+_PLAIN = 0.85  # below it, a sign must be this much liker than any letter:
+_LEAD = 0.04
 
 Stroke = tuple[tuple[float, float], ...]
 Vector = npt.NDArray[np.float32]
@@ -159,7 +160,7 @@ def sign_of(glyph: Mask) -> tuple[str, float] | None:
     fits = np.array([_WIDE.get(name, _ANY_WIDE)[0] <= ratio <= _WIDE.get(name, _ANY_WIDE)[1] for name in names])
     best = int(np.argmax(np.where(fits, scores, -1.0)))
     score = float(scores[best])
-    if not fits[best] or score < _LEAST or score < float((letters @ vector).max()) + _LEAD:
+    if not fits[best] or score < _LEAST or score < float((letters @ vector).max()) + (_LEAD if score < _PLAIN else 0.0):
         return None
     return names[best], min(1.0, score)
 

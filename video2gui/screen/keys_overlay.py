@@ -27,7 +27,7 @@ BoxPx = tuple[int, int, int, int]
 # sizes in pixels of a frame 1280 wide
 _HEIGHTS = (14, 150)
 _LEAST_TEXT = 13  # overlays are made to be read from afar: the text of menus and fields is smaller
-_WIDTHS = (10, 760)
+_WIDTHS = (10, 1280)
 _MOST_AREA = 90_000  # pixels of one picture kept, as it is
 _MOST_KEPT = 2000
 _MOST_BYTES = 32_000_000
@@ -97,6 +97,7 @@ class _Reading:
     text: str
     confidence: float
     ground: Grey
+    height: int
 
     @property
     def keys(self) -> bool:
@@ -169,7 +170,9 @@ class KeyOverlayReader:
             whole = float((np.abs(new.astype(np.int16) - old).max(axis=2) > 9).mean()) >= _WHOLE
             if now < 0.9 * before:
                 self._gone.append((pts_ns, box))
-            if now > 2.0 and (whole or now >= 0.9 * before or self._on_plate(pts_ns, box, whole)[1]):
+            if now > (0.5 if whole else 2.0) and (
+                whole or now >= 0.9 * before or self._on_plate(pts_ns, box, whole)[1]
+            ):
                 self._keep(pts_ns, image, box, unit, whole)
 
     def finish(self, ocr: Ocr) -> list[KeyAction]:
@@ -291,18 +294,16 @@ def _only_whole(place: _Place) -> tuple[list[_Kept], dict[int, _Reading | None]]
 
 
 def _drop_strangers(places: list[_Place]) -> None:
-    """Forget what was read on another ground than the keys were, and characters that were read badly."""
+    """Forget what stands on another ground than the keys, and characters that are of another size or read badly."""
     read = [reading for place in places for reading in place.readings.values() if reading is not None]
-    keys = [reading.ground for reading in read if reading.keys and reading.only_keys and reading.confidence >= _SURE]
-    if not keys:
-        return
-    usual = np.median(np.stack(keys), axis=0)
+    keys = [reading for reading in read if reading.keys and reading.only_keys and reading.confidence >= _SURE]
     for place in places:
         for number, reading in place.readings.items():
-            if reading is None:
+            if reading is None or not keys:
                 continue
-            strange = float(np.abs(reading.ground - usual).max()) > _GROUND_LEVELS
-            if strange or (not reading.only_keys and reading.confidence < _SURE):
+            strange = min(int(np.abs(reading.ground - key.ground).max()) for key in keys) > _GROUND_LEVELS
+            unlike = not any(0.6 <= reading.height / key.height <= 1.7 for key in keys)
+            if strange or (not reading.only_keys and (unlike or reading.confidence < _SURE)):
                 place.readings[number] = None
 
 
@@ -383,7 +384,7 @@ def _read(row: _Row, ocr: Ocr) -> _Reading | None:
     line = ocr.read_line(row.image)
     words = None
     if line is not None and line.confidence >= _LEAST_CONFIDENCE:
-        words = _Reading(tuple(overlay_elements(line.text)), line.text, line.confidence, row.ground)
+        words = _Reading(tuple(overlay_elements(line.text)), line.text, line.confidence, row.ground, row.height)
         if words.keys and words.only_keys:
             return words
     signs = _with_signs(row, ocr)
@@ -437,7 +438,7 @@ def _with_signs(row: _Row, ocr: Ocr) -> _Reading | None:
     if waiting:
         parts += _between(picture, (begin, picture.shape[1]), ocr)
     text = "".join(part for part, _ in parts)
-    return _Reading(tuple(overlay_elements(text)), text, min(score for _, score in parts), row.ground)
+    return _Reading(tuple(overlay_elements(text)), text, min(score for _, score in parts), row.ground, row.height)
 
 
 def _sign_at(ink: Mask, glyphs: list[tuple[int, int]], number: int, height: int) -> tuple[str, float, int] | None:
@@ -490,7 +491,7 @@ def _told(places: list[_Place], gone: list[tuple[int, BoxPx]]) -> list[KeyAction
             if reading is None:
                 continue
             shown = earlier[number]
-            emptied = any(shown.changed_ns < at <= pts_ns and _covers(box, kept.box_px) for at, box in gone)
+            emptied = any(shown.changed_ns < at < pts_ns and _covers(box, kept.box_px) for at, box in gone)
             before = () if emptied or pts_ns - shown.changed_ns > _STATE_NS else shown.elements
             states[number] = _State(reading.elements, pts_ns)
             if any(
@@ -531,8 +532,6 @@ def _trust(place: _Place) -> float:
 
 def _fresh(before: tuple[Element, ...], after: tuple[Element, ...]) -> tuple[Element, ...]:
     """The elements of `after` behind those that stood there already; a row may have lost some at its start."""
-    if before == after:
-        return after if len(after) == 1 else ()
     for dropped in range(len(before) + 1):
         rest = before[dropped:]
         if after[: len(rest)] == rest and (rest or dropped == len(before)):
