@@ -7,7 +7,8 @@ WORKERS ?= 2
 .PHONY: mine test check fix bench schema lock clean
 
 mine: $(VENV)/.mine
-	$(BIN)/python -m pipelines.mine_videos --rows examples/rows.jsonl --local-root examples --out out --workers $(WORKERS)
+	$(BIN)/python -m pipelines.mine_videos --rows examples/rows.jsonl --local-root examples --out out \
+	    --workers $(WORKERS) || [ $$? -eq 1 ]  # 1: some rows failed, as some of these are made to
 
 test: check
 	$(BIN)/python -m pytest

@@ -85,7 +85,7 @@ class AnnotateSettings:
     task_pause_ns: int = 15 * NS_PER_S  # nothing done for so long: a new task
     marked_pause_ns: int = 4 * NS_PER_S  # the same where a cut or the speaker marks it, too
     wait_ns: int = 1500 * NS_PER_MS  # an effect that comes later than this was waited for
-    min_placed: float = 0.8  # share of the steps that happen at a place whose place must be known
+    min_placed: float = 0.6  # share of the steps that happen at a place whose place must be known
     max_gaps: float = 0.34  # share of the joints between steps that may be broken
     deadline_ns: int = 1800 * NS_PER_S  # one video, from decode to steps
 

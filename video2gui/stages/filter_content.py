@@ -141,8 +141,9 @@ def _bursts(recording: Recording, clip_ns: int) -> list[list[Image]]:
     """Three frames 150 ms apart, at ten places of the clip."""
     length = min(clip_ns, recording.info.duration_ns or _UNKNOWN_LENGTH_NS)
     count = max(2, min(_BURSTS, length // (3 * _BURST_STEP_NS)))
-    starts = [length * (10 * i + 3) // (10 * count) for i in range(count)]
-    times = [start + k * _BURST_STEP_NS for start in starts for k in range(3)]
+    share = max(3, length // count)
+    step = min(_BURST_STEP_NS, share // 3)
+    times = [share * i + share // 3 + k * step for i in range(count) for k in range(3)]
     with video.open_video(recording.path) as reader:
         images = [frame.image for frame in reader.frames_at(times)]
     return [images[i : i + 3] for i in range(0, len(images), 3)]
