@@ -1,13 +1,14 @@
 """The coarse tier: what a row's own words say, before anything is downloaded.
 
 Rules come first, cheapest and surest: they drop what could not be fetched or is not asked for. What a row does
-not say passes: an unknown duration is no reason to drop.
+not say passes: an unknown duration is no reason to drop. Then the text model judges title, description and tags.
 """
 
 from __future__ import annotations
 
 from video2gui.config import FilterSettings
 from video2gui.schema import Verdict, VideoMeta
+from video2gui.textmodel import score_rows
 
 STAGE = "filter_metadata"
 
@@ -18,11 +19,15 @@ _ADULT = 18
 
 
 def filter_metadata(meta: VideoMeta, settings: FilterSettings) -> Verdict:
-    """Keep a row or not: the rules, then the text."""
+    """Keep a row or not: the rules, then the text. The score is the probability that software is taught."""
     reason = broken_rule(meta, settings)
     if reason is not None:
         return Verdict(keep=False, reason=reason, stage=STAGE)
-    return Verdict(keep=True, reason="kept", stage=STAGE)
+    if not meta.title and not meta.description:
+        return Verdict(keep=False, reason="no_text", stage=STAGE)
+    score = round(float(score_rows([meta])[0]), 4)
+    keep = score >= settings.min_score
+    return Verdict(keep=keep, reason="kept" if keep else "not_a_tutorial", stage=STAGE, score=score)
 
 
 def broken_rule(meta: VideoMeta, settings: FilterSettings) -> str | None:

@@ -9,6 +9,7 @@ import pytest
 from video2gui.config import FilterSettings
 from video2gui.schema import VideoMeta
 from video2gui.stages.filter_metadata import filter_metadata
+from video2gui.textmodel import score_rows
 from video2gui.timebase import NS_PER_S
 
 ROW = VideoMeta("a", "a", "https://www.youtube.com/watch?v=a", "f:1", title="How to merge cells in LibreOffice Calc")
@@ -60,3 +61,44 @@ def test_languages_asked_for(language: str | None, keep: bool) -> None:
 def test_removals_are_honoured(removed: str) -> None:
     settings = FilterSettings(removed=("zzz", removed))
     assert filter_metadata(replace(ROW, channel="Lessons"), settings).reason == "removed"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "How to rename many files at once in the file manager - step by step tutorial",
+        "Excel: insertar una tabla dinámica paso a paso",
+        "Photoshopで背景を透明にする方法【初心者向け】",
+        "شرح برنامج الفوتوشوب للمبتدئين الدرس الثاني",
+        "如何在Word中添加页码 教程",
+    ],
+)
+def test_lessons_in_software_are_kept(title: str) -> None:
+    verdict = filter_metadata(replace(ROW, title=title), FilterSettings())
+    assert verdict.keep, verdict.score
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Neon Harbour - Night Drive (Official Music Video)",
+        "Resumen del partido y todos los goles",
+        "【実況】最終ボスに挑む #27",
+        "How to plant tulip bulbs in autumn",
+        "Laptop review: battery, keyboard and display",
+        "وصفة الكيك بالشوكولاتة",
+    ],
+)
+def test_the_rest_of_the_world_is_not(title: str) -> None:
+    verdict = filter_metadata(replace(ROW, title=title), FilterSettings())
+    assert (verdict.keep, verdict.reason) == (False, "not_a_tutorial"), verdict.score
+
+
+def test_a_row_that_says_nothing_is_no_lesson() -> None:
+    assert filter_metadata(replace(ROW, title=None), FilterSettings()).reason == "no_text"
+
+
+def test_the_score_does_not_depend_on_the_company_a_row_keeps() -> None:
+    rows = [ROW, replace(ROW, title="Resumen del partido"), replace(ROW, title=None, description="使用教程")]
+    together = score_rows(rows)
+    assert [float(score_rows([row])[0]) for row in rows] == [float(score) for score in together]
