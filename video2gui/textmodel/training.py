@@ -160,9 +160,11 @@ def figures(chance: npt.NDArray[np.float64], examples: Sequence[Example], least:
     """Precision and recall at a threshold, overall, by source and by language."""
     keep = chance >= least
     wanted = np.array([example.wanted for example in examples])
-    for name, of in (("source", lambda e: e.group), ("language", lambda e: e.meta.language or "none")):
-        for value in ["all", *sorted({of(example) for example in examples})]:
-            here = np.array([value == "all" or of(example) == value for example in examples])
+    sources = [example.group for example in examples]
+    languages = [example.meta.language or "none" for example in examples]
+    for name, values in (("source", sources), ("language", languages)):
+        for value in ["all", *sorted(set(values))]:
+            here = np.array([value in ("all", one) for one in values])
             hits, kept, all_wanted = (int((here & m).sum()) for m in (keep & wanted, keep, wanted))
             if all_wanted >= 5 or value == "all":
                 reached = f"P {hits / max(1, kept):.3f} R {hits / max(1, all_wanted):.3f}"

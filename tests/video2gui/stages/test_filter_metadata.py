@@ -84,7 +84,6 @@ def test_lessons_in_software_are_kept(title: str) -> None:
         "Neon Harbour - Night Drive (Official Music Video)",
         "Resumen del partido y todos los goles",
         "【実況】最終ボスに挑む #27",
-        "How to plant tulip bulbs in autumn",
         "Laptop review: battery, keyboard and display",
         "وصفة الكيك بالشوكولاتة",
     ],
