@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ def find_ways(movie: CellMovie, track: Track, spots: Spots, rests: Sequence[Rest
     """All ways long enough to be drags, in order."""
     unit, times = movie.layout.unit_px, movie.times_ns
     out = []
-    for a, b in zip(rests, rests[1:], strict=False):
+    for a, b in pairwise(rests):
         way = float(np.hypot(b.x_px - a.x_px, b.y_px - a.y_px)) / unit
         if way < _LEAST_WAY or times[b.first] - times[a.last] > _LONGEST_NS or b.first - a.last < 2:
             continue
@@ -56,7 +57,7 @@ def _row(a: Rest, b: Rest, way: float, movie: CellMovie, track: Track, spots: Sp
     frames = [k for k in range(a.last + 1, b.first + 1) if track.known(k)]
     seconds = (times[b.first] - times[a.last]) / NS_PER_S
     path = [(float(track.x_px[k]), float(track.y_px[k])) for k in frames]
-    length = sum(float(np.hypot(p[0] - q[0], p[1] - q[1])) for p, q in zip(path, path[1:], strict=False)) / unit
+    length = sum(float(np.hypot(p[0] - q[0], p[1] - q[1])) for p, q in pairwise(path)) / unit
     touching, cells, behind, changing, wide, widths = 0, 0.0, 0, 0, 0, []
     for k, here in zip(frames, path, strict=True):
         near = [s for s in spots[k] if not s.caret and _gap_px(s, here, movie) < _TOUCH * unit]
@@ -126,7 +127,7 @@ def _between(spot: Spot, a: Rest, here: tuple[float, float], movie: CellMovie) -
 
 
 def _kept(a: Rest, b: Rest, movie: CellMovie) -> tuple[float, float, float, float]:
-    """What stays changed behind the way: share of the rectangle a..b, cells outside it, cells inside, cells on the way."""
+    """What stays changed behind the way: share of the rectangle a..b, cells outside, cells inside, share of the way."""
     layout = movie.layout
     before = movie.picture(max(a.last - 1, 0)).astype(np.int16)
     after = movie.picture(min(b.first + 1, len(movie.times_ns) - 1)).astype(np.int16)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from video2gui.screen.cuts import find_cuts, find_motion
 from video2gui.screen.drags import Way, find_ways
 from video2gui.screen.effects import Rest, Spots, find_rests, find_spots
 from video2gui.screen.keystrokes import Typing, find_typing
+from video2gui.screen.narration import SpokenAction
 from video2gui.screen.observed import ObservedAction
 from video2gui.screen.presses import Moment, find_moments
 from video2gui.screen.scrolls import Scrolling, find_scrolls
@@ -32,6 +34,9 @@ _LEAST_DRAG = 0.42
 _APART_NS = int(0.35 * NS_PER_S)
 #: In the same rest a second press so soon must be as sure as this.
 _AFTERGLOW_NS, _SURE_AGAIN = int(0.8 * NS_PER_S), 0.8
+#: A spoken click comes between so long before its first word and so long after its last.
+_HEARD_NS = (int(0.3 * NS_PER_S), 3 * NS_PER_S)
+_SPOKEN_KINDS = {"click": 1, "right_click": 2, "double_click": 3}
 #: From the press to its first trace in the picture.
 _PRESS_TO_TRACE_NS = int(0.05 * NS_PER_S)
 _CLICK_NS = int(0.1 * NS_PER_S)
@@ -53,17 +58,41 @@ class Scene:
     motion: list[tuple[int, int]]
 
     @staticmethod
-    def of(watched: Watched) -> Scene:
+    def of(watched: Watched, overlays_px: Sequence[tuple[float, float, float, float]] = ()) -> Scene:
+        """`overlays_px` are places where what changes is no program's answer (keys shown by a recorder)."""
         movie, track = watched.movie, watched.track
-        spots = find_spots(movie, track)
+        spots = [
+            [s for s in here if not any(_inside(movie.layout.to_px(s.rect), box) for box in overlays_px)]
+            for here in find_spots(movie, track)
+        ]
         return Scene(watched, spots, find_rests(movie, track), find_cuts(movie), find_motion(movie, watched.shifts))
 
     @property
     def movie(self) -> CellMovie:
         return self.watched.movie
 
+    def settled(self, frame: int) -> int:
+        """The first instant from `frame` on after which nothing changes for a while."""
+        times = self.movie.times_ns
+        last = frame
+        for k in range(frame + 1, len(times)):
+            if times[k] - times[last] > _SETTLED_NS or times[k] - times[frame] > _LONGEST_EFFECT_NS:
+                break
+            if any(not s.caret and s.cells > 6 for s in self.spots[k]):
+                last = k
+        return times[last]
 
-def find_actions(scene: Scene) -> tuple[list[ObservedAction], list[tuple[Typing, ObservedAction]]]:
+
+def _inside(box: tuple[float, float, float, float], place: tuple[float, float, float, float]) -> bool:
+    """Whether the middle of `box` lies in `place` or right next to it."""
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    margin = (place[3] - place[1]) / 2
+    return place[0] - margin <= x <= place[2] + margin and place[1] - margin / 2 <= y <= place[3] + margin / 2
+
+
+def find_actions(
+    scene: Scene, spoken: Sequence[SpokenAction] = ()
+) -> tuple[list[ObservedAction], list[tuple[Typing, ObservedAction]]]:
     """Pointer and scroll actions, and typing (whose text is still to be read) with its runs."""
     movie, track = scene.movie, scene.watched.track
     scrolls = [s for s in find_scrolls(movie, scene.watched.shifts) if not _in_motion(s.first, scene)]
@@ -73,7 +102,7 @@ def find_actions(scene: Scene) -> tuple[list[ObservedAction], list[tuple[Typing,
         if not _in_motion(t.first, scene) and not _near_cut(t.first, scene)
     ]
     ways = _drags(scene, scrolls)
-    presses = _presses(scene, ways, scrolls, typing)
+    presses = _presses(scene, ways, scrolls, typing, spoken)
     actions = [
         *(_drag(way, p, scene) for way, p in ways),
         *(_press(moment, p, kind, scene) for moment, p, kind in presses),
@@ -97,7 +126,7 @@ def _near_cut(frame: int, scene: Scene) -> bool:
 def _drags(scene: Scene, scrolls: Sequence[Scrolling]) -> list[tuple[Way, float]]:
     ways = find_ways(scene.movie, scene.watched.track, scene.spots, scene.rests)
     forest = read_forest(_MODELS / "drag.json")
-    sure = forest.probabilities([w.row for w in ways])[:, 1] if ways else []
+    sure = forest.probabilities([w.row for w in ways])[:, 1]
     return [
         (way, float(p))
         for way, p in zip(ways, sure, strict=True)
@@ -109,15 +138,20 @@ def _drags(scene: Scene, scrolls: Sequence[Scrolling]) -> list[tuple[Way, float]
 
 
 def _presses(
-    scene: Scene, drags: Sequence[tuple[Way, float]], scrolls: Sequence[Scrolling], typing: Sequence[Typing]
+    scene: Scene,
+    drags: Sequence[tuple[Way, float]],
+    scrolls: Sequence[Scrolling],
+    typing: Sequence[Typing],
+    spoken: Sequence[SpokenAction],
 ) -> list[tuple[Moment, float, type[_Press]]]:
     """Moments that are presses: the surest first, none within `_APART_NS` of another, none that is explained."""
     moments = find_moments(scene.movie, scene.watched.track, scene.spots, scene.rests)
     if not moments:
         return []
     table = read_forest(_MODELS / "press.json").probabilities([m.row for m in moments])
-    sure = 1 - table[:, 0]
     times = scene.movie.times_ns
+    table = _heard(table, moments, times, spoken)
+    sure = 1 - table[:, 0]
     chosen: list[int] = []
     for i in np.argsort(-sure, kind="stable"):
         if sure[i] < _LEAST_PRESS:
@@ -129,6 +163,32 @@ def _presses(
             continue
         chosen.append(int(i))
     return [(moments[i], float(sure[i]), _button(table, moments, i, times)) for i in sorted(chosen)]
+
+
+def _heard(table: Floats, moments: list[Moment], times: list[int], spoken: Sequence[SpokenAction]) -> Floats:
+    """The probabilities once it is known what was announced: a spoken click makes the likeliest moment likelier."""
+    table = table.copy()
+    for word in spoken:
+        if word.kind not in _SPOKEN_KINDS:
+            continue
+        due = [
+            i
+            for i, m in enumerate(moments)
+            if word.start_ns - _HEARD_NS[0] <= times[m.frame] <= word.end_ns + _HEARD_NS[1]
+        ]
+        if not due:
+            continue
+        best = max(due, key=lambda i: 1 - table[i, 0])
+        kind = _SPOKEN_KINDS[word.kind]
+        for i in due:
+            if abs(times[moments[i].frame] - times[moments[best].frame]) > _APART_NS // 2:
+                continue
+            odds = (1 - table[i, 0]) / max(table[i, 0], 1e-3) * (1 + 6 * word.confidence)
+            press = odds / (1 + odds)
+            share = table[i, 1:] / max(table[i, 1:].sum(), 1e-6)
+            share = 0.4 * share + 0.6 * np.eye(3)[kind - 1]
+            table[i] = [1 - press, *(press * share)]
+    return table
 
 
 def _button(table: Floats, moments: list[Moment], i: int, times: list[int]) -> type[_Press]:
@@ -182,7 +242,7 @@ def _press(moment: Moment, sure: float, kind: type[_Press], scene: Scene) -> Obs
         kind(),
         Evidence(signals, sure, "seen", place="seen"),
         before_ns=times[max(moment.frame - 1, 0)],
-        after_ns=_settled(moment.frame, scene),
+        after_ns=scene.settled(moment.frame),
         point=_point(moment.rest, scene),
         effect=_effect(moment.frame, scene),
     )
@@ -202,7 +262,7 @@ def _drag(way: Way, sure: float, scene: Scene) -> ObservedAction:
         Drag(),
         Evidence(signals, sure, "seen", place="seen"),
         before_ns=times[max(way.start.last - 4, 0)],
-        after_ns=_settled(way.end.first, scene),
+        after_ns=scene.settled(way.end.first),
         point=_point(way.start, scene),
         end_point=_point(way.end, scene),
         effect=_effect(way.end.first, scene),
@@ -226,7 +286,7 @@ def _scroll(found: Scrolling, scene: Scene) -> ObservedAction:
         Scroll(direction, distance),
         Evidence(tuple(signals), found.confidence, "seen", place="seen" if point else None),
         before_ns=times[max(found.first - 1, 0)],
-        after_ns=_settled(found.last, scene),
+        after_ns=scene.settled(found.last),
         point=point,
         effect=Box.from_px(*found.rect_px, scene.movie.layout.size_wh),
     )
@@ -281,18 +341,6 @@ def _point(rest: Rest, scene: Scene) -> Point:
     return Point.from_px(rest.x_px, rest.y_px, scene.movie.layout.size_wh)
 
 
-def _settled(frame: int, scene: Scene) -> int:
-    """The first instant from `frame` on after which nothing changes for a while."""
-    times = scene.movie.times_ns
-    last = frame
-    for k in range(frame + 1, len(times)):
-        if times[k] - times[last] > _SETTLED_NS or times[k] - times[frame] > _LONGEST_EFFECT_NS:
-            break
-        if any(not s.caret and s.cells > 6 for s in scene.spots[k]):
-            last = k
-    return times[last]
-
-
 def _effect(frame: int, scene: Scene) -> Box | None:
     """What changed with `frame` and the two after it, as one box."""
     found = [s.rect for k in range(frame, min(frame + 3, len(scene.spots))) for s in scene.spots[k] if not s.caret]
@@ -310,8 +358,4 @@ def find_still(scene: Scene, end_ns: int) -> list[tuple[int, int]]:
         dx = abs(track.x_px[k] - track.x_px[k - 1]) + abs(track.y_px[k] - track.y_px[k - 1])
         if any(not s.caret for s in scene.spots[k]) or dx > 4 * scene.movie.layout.unit_px:
             moved.append(times[k])
-    return [(a, b) for a, b in _pairs([*moved, end_ns]) if b - a >= _STILL_NS]
-
-
-def _pairs(values: Sequence[int]) -> Iterable[tuple[int, int]]:
-    return zip(values, values[1:], strict=False)
+    return [(a, b) for a, b in pairwise([*moved, end_ns]) if b - a >= _STILL_NS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -146,7 +147,7 @@ def _typing(part: list[Spot], movie: CellMovie, track: Track) -> Typing | None:
         max(s.rect[2] for s in part),
         max(s.rect[3] for s in part),
     )
-    steps = [b.rect[2] - a.rect[2] for a, b in zip(part, part[1:], strict=False)]
+    steps = [b.rect[2] - a.rect[2] for a, b in pairwise(part)]
     even = 1 - min(1.0, float(np.std(steps)) / max(float(np.mean(steps)), 1.0))
     confidence = min(0.95, 0.4 + 0.06 * min(len(part), 7) + 0.15 * even)
     return Typing(tuple(s.frame for s in part), rect, confidence)

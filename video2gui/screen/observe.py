@@ -8,7 +8,9 @@ from typing import Literal
 from video2gui.captions.words import Transcript
 from video2gui.ocr.base import Ocr
 from video2gui.screen.events import Scene, find_actions, find_still, with_text
+from video2gui.screen.fusion import with_keys
 from video2gui.screen.keystrokes import Typing
+from video2gui.screen.narration import spoken_actions
 from video2gui.screen.observed import Observation, ObservedAction
 from video2gui.screen.text import typed_text
 from video2gui.screen.watch import Watched, watch
@@ -29,14 +31,17 @@ def observe_video(
 
 def conclude(watched: Watched, video: VideoReader, ocr: Ocr | None, transcript: Transcript | None) -> Observation:
     """What the one pass over `video` tells; `video` is looked into again for the text that was typed."""
-    scene = Scene.of(watched)
-    actions, typed = find_actions(scene)
+    shown = watched.keys.finish(ocr) if ocr is not None else []
+    spoken = spoken_actions(transcript) if transcript is not None else []
+    scene = Scene.of(watched, [key.box_px for key in shown])
+    actions, typed = find_actions(scene, spoken)
     actions += _read(video, typed, scene, ocr) if ocr is not None else [action for _, action in typed]
+    actions = with_keys(actions, shown, spoken, scene)
     end_ns = max(watched.end_ns, video.info.duration_ns or 0)
     return Observation(
         video.info.size_wh,
         end_ns,
-        tuple(sorted(actions, key=lambda a: a.start_ns)),
+        tuple(actions),
         watched.samples,
         tuple(watched.movie.times_ns[k] for k in scene.cuts),
         tuple(find_still(scene, end_ns)),

@@ -179,11 +179,14 @@ _CUT_SHARE = 0.5  # of the frame changed: a new scene
 _CALM_SHARE = 0.1  # up to here a move is believed; in a film something always moves
 _SURE = 0.5  # score of a candidate seen for the first time
 _LIKELY = 0.3  # of one where the pointer was, or near it
+_CLEAR = 0.65  # a move between two such places is a pointer's
 _STRIKING = 0.7  # of one far from where the pointer went out of sight, or of a rare shape
 _COMMON = frozenset({"arrow", "text", "hand"})
 _SAME_PX = 5.0  # found again within this: it has not moved
 _STILL_PX = 1.5  # closer than this is the network's own noise
-_PROOFS = 2  # moves after which a candidate is taken for the pointer
+_FIRST_PROOF = 4.0  # points for moves after which something is taken for the pointer, see `_proof`
+_OTHER_PROOF = 3.0  # the same, when another thing was taken for it so far
+_PROOF_NS = 5_000_000_000  # all of them within this time
 _TRACKS = 4  # things followed at a time
 _BIG_BOX_PX = 160
 _SMALL_PX = 14  # a picture smaller than this is looked at enlarged
@@ -200,8 +203,8 @@ class _Track:
     patch: Image
     visible: bool = True
     before: Candidate | None = None
-    #: numbers of the frames in which it moved as a pointer does: gone here, there again nearby
-    moves: list[int] = field(default_factory=list)
+    #: (frame number, time, points) of moves as a pointer makes them: gone here, there again
+    moves: list[tuple[int, int, float]] = field(default_factory=list)
     #: (frame number, place, visible), one for each frame since it was first seen
     history: list[tuple[int, Candidate, bool]] = field(default_factory=list)
 
@@ -351,8 +354,8 @@ class PointerTracker:
             track.visible, track.before = False, None
             return
         moved = match.distance_px(track.at)
-        if calm and _is_move(track.at, match):
-            track.moves.append(len(self.samples))
+        if calm and (points := _proof(track.at, match)):
+            track.moves.append((len(self.samples), self._last_ns, points))
         track.before = track.at if moved > _SAME_PX and track.visible else None
         if moved <= _STILL_PX:
             # the same place: hold it steady, take over how it looks now
@@ -372,8 +375,9 @@ class PointerTracker:
         for track in self._tracks:
             track.history.append((len(self.samples), track.at, track.visible))
         held = self._pointer
-        since = held.moves[-1] if held else -1
-        rivals = [t for t in self._tracks if t is not held and sum(m > since for m in t.moves) >= _PROOFS]
+        since = held.moves[-1][0] if held else -1
+        enough = _OTHER_PROOF if held else _FIRST_PROOF
+        rivals = [t for t in self._tracks if t is not held and _points(t, since, self._last_ns) >= enough]
         if not rivals:
             return
         winner = max(rivals, key=lambda t: len(t.moves))
@@ -403,12 +407,19 @@ def _usual_zoom(size_wh: tuple[int, int]) -> float:
     return 1.5 if side < 1000 else 0.5 if side > 2200 else 1.0
 
 
-def _is_move(before: Candidate, after: Candidate) -> bool:
-    """Whether a thing went from here to there as only a pointer does. A text caret runs along its line."""
+def _proof(before: Candidate, after: Candidate) -> float:
+    """How far going from here to there speaks for a pointer: 0 for no move, or a caret's along its line."""
     dx, dy = abs(after.x_px - before.x_px), abs(after.y_px - before.y_px)
-    if max(dx, dy) <= _SAME_PX or min(before.score, after.score) < _SURE:
-        return False
-    return not (before.shape == after.shape == "text" and min(dx, dy) <= 2.0)
+    least = min(before.score, after.score)
+    if max(dx, dy) <= _SAME_PX or least < _SURE or (before.shape == after.shape == "text" and min(dx, dy) <= 2.0):
+        return 0.0
+    if before.shape not in _COMMON or after.shape not in _COMMON:
+        return 0.5
+    return 2.0 if least >= _CLEAR else 1.0
+
+
+def _points(track: _Track, since: int, now_ns: int) -> float:
+    return sum(points for number, time, points in track.moves if number > since and now_ns - time < _PROOF_NS)
 
 
 def _expected(track: _Track) -> list[Candidate]:

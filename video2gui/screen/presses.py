@@ -6,7 +6,7 @@ trees, trained by `training/press.py`) turns a row into the probabilities of not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,8 @@ from video2gui.screen.watch import Track
 from video2gui.timebase import NS_PER_S
 
 Row = npt.NDArray[np.float32]
+#: A rectangle in units (pixels at 1280 wide), the pointer at the origin.
+Place = tuple[float, float, float, float]
 
 _AT = 26.0  # units: as near as this to the pointer is "at" it
 _NEAR = 110.0
@@ -82,7 +84,7 @@ def _row(
     unit_w, unit_h = (c / movie.layout.unit_px for c in movie.layout.cell_wh)
     x, y = rest.x_px / movie.layout.unit_px, rest.y_px / movie.layout.unit_px
 
-    def place(s: Spot) -> tuple[float, float, float, float]:
+    def place(s: Spot) -> Place:
         """The spot's rectangle in units, the pointer at the origin."""
         return s.rect[0] * unit_w - x, s.rect[1] * unit_h - y, s.rect[2] * unit_w - x, s.rect[3] * unit_h - y
 
@@ -128,7 +130,7 @@ def _row(
         undone.share(k, rest, 30), undone.share(k, rest, 60),
         *popup, at_l, near_l, far_l,
         *undone.net(k, rest),
-        _typing(k, spots, times, place, unit_w, unit_h),
+        _typing(k, spots, times, unit_w, unit_h),
         float(track.shape[k] != track.shape[max(k - 2, 0)]),
         float(track.shape[k] == "text"), float(track.shape[k] == "hand"),
         float(track.visible[k]), float(track.confidence[k]),
@@ -138,24 +140,24 @@ def _row(
     return np.array(row, np.float32)
 
 
-def _share(box: tuple[float, float, float, float], reach: float) -> float:
+def _share(box: Place, reach: float) -> float:
     """The share of a rectangle that lies within `reach` of the origin."""
     w = max(0.0, min(box[2], reach) - max(box[0], -reach))
     h = max(0.0, min(box[3], reach) - max(box[1], -reach))
     return w * h / max((box[2] - box[0]) * (box[3] - box[1]), 1e-6)
 
 
-def _gap(box: tuple[float, float, float, float]) -> float:
+def _gap(box: Place) -> float:
     """How far the origin lies outside the rectangle."""
     return float(np.hypot(max(box[0], -box[2], 0.0), max(box[1], -box[3], 0.0)))
 
 
-def _corner(box: tuple[float, float, float, float]) -> float:
+def _corner(box: Place) -> float:
     """How far the nearest corner lies from the origin."""
     return float(min(np.hypot(a, b) for a in (box[0], box[2]) for b in (box[1], box[3])))
 
 
-def _home(places: list[tuple[tuple[float, float, float, float], Spot]]) -> tuple[float, ...]:
+def _home(places: list[tuple[Place, Spot]]) -> tuple[float, ...]:
     """The spot under the pointer: width, height, fill, the pointer's distance to its sides, to its nearest corner."""
     under = [(box, s) for box, s in places if _gap(box) < 8]
     if not under:
@@ -167,7 +169,7 @@ def _home(places: list[tuple[tuple[float, float, float, float], Spot]]) -> tuple
     )  # fmt: skip
 
 
-def _popup(places: list[tuple[tuple[float, float, float, float], Spot]], cell: float) -> tuple[float, ...]:
+def _popup(places: list[tuple[Place, Spot]], cell: float) -> tuple[float, ...]:
     """Of the large things that appear: the one with a corner nearest to the pointer; distance, width, height, fill."""
     large = [(b, s) for b, s in places if b[2] - b[0] >= 56 and b[3] - b[1] >= 40]
     if not large:
@@ -177,7 +179,7 @@ def _popup(places: list[tuple[tuple[float, float, float, float], Spot]], cell: f
     return _corner(box), w, h, spot.cells * cell / (w * h)
 
 
-def _since(k: int, spots: Spots, times: npt.NDArray[np.int64], place: object) -> tuple[float, float]:
+def _since(k: int, spots: Spots, times: npt.NDArray[np.int64], place: Callable[[Spot], Place]) -> tuple[float, float]:
     since = since_at = 3.0
     for j in range(k - 1, -1, -1):
         age = (times[k] - times[j]) / NS_PER_S
@@ -187,12 +189,12 @@ def _since(k: int, spots: Spots, times: npt.NDArray[np.int64], place: object) ->
             if s.caret:
                 continue
             since = min(since, age)
-            if _gap(place(s)) < _AT:  # type: ignore[operator]
+            if _gap(place(s)) < _AT:
                 return since, age
     return since, since_at
 
 
-def _typing(k: int, spots: Spots, times: npt.NDArray[np.int64], place: object, unit_w: float, unit_h: float) -> float:
+def _typing(k: int, spots: Spots, times: npt.NDArray[np.int64], unit_w: float, unit_h: float) -> float:
     """How many small changes on one line stand around this moment: letters being typed."""
     lines: dict[int, int] = {}
     for j in range(max(int(np.searchsorted(times, times[k] - _TYPING_NS)), 0), len(times)):

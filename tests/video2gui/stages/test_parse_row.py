@@ -314,11 +314,36 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=5,
 )
-NAMES = (
-    "id video_id title description tags channel categories category_id language duration duration_string live_status"
-    " is_live availability age_limit url webpage_url extractor snippet contentDetails status subtitles"
-    " automatic_captions chapters row stage error kind"
-).split()
+NAMES = [
+    "id",
+    "video_id",
+    "title",
+    "description",
+    "tags",
+    "channel",
+    "categories",
+    "category_id",
+    "language",
+    "duration",
+    "duration_string",
+    "live_status",
+    "is_live",
+    "availability",
+    "age_limit",
+    "url",
+    "webpage_url",
+    "extractor",
+    "snippet",
+    "contentDetails",
+    "status",
+    "subtitles",
+    "automatic_captions",
+    "chapters",
+    "row",
+    "stage",
+    "error",
+    "kind",
+]
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200))
