@@ -58,6 +58,8 @@ def _scrolling(group: list[tuple[int, Shift]], movie: CellMovie) -> Scrolling | 
         return None
     if len(group) < (3 if dx or share > _WHOLE else 2):
         return None
+    if dx and share > _WHOLE:
+        return None  # windows have edges that stay: this is a camera, or the editor, panning
     steps = len(group)
     confidence = min(0.97, gain * (0.75 if steps == 2 else 0.95))
     return Scrolling(group[0][0], group[-1][0], dx, dy, rect, steps, confidence)
