@@ -78,8 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--images", type=Path, metavar="DIR", help="write the screenshots here, the place drawn on them")
     show.set_defaults(run=_show)
 
-    check = commands.add_parser("check", help="verify shards or a manifest", allow_abbrev=False)
-    check.add_argument("paths", type=Path, nargs="+", metavar="SHARD|MANIFEST")
+    check = commands.add_parser("check", help="verify shards, a manifest or the folder of a run", allow_abbrev=False)
+    check.add_argument("paths", type=Path, nargs="+", metavar="SHARD|MANIFEST|DIR")
     check.set_defaults(run=_check)
 
     print_schema = commands.add_parser("schema", help="print the JSON Schema of a trajectory", allow_abbrev=False)
@@ -153,7 +153,7 @@ def _check(asked: argparse.Namespace) -> int:
     from video2gui import shards
 
     problems = 0
-    for problem in shards.verify([_file(path) for path in asked.paths]):
+    for problem in shards.verify([path if path.is_dir() else _file(path) for path in asked.paths]):
         problems += 1
         print(problem)
     print(f"{problems} problems" if problems else "all good", file=sys.stderr)

@@ -20,22 +20,29 @@ from video2gui.geometry import Box
 from video2gui.ocr.base import Ocr, TextLine
 from video2gui.schema import (
     PLACED,
+    Click,
+    DoubleClick,
+    Drag,
     Evidence,
     Finish,
     Grounding,
+    LongPress,
     MadeBy,
+    MiddleClick,
+    RightClick,
     Screenshot,
     Signal,
     Source,
     Step,
     Trajectory,
+    TripleClick,
     VideoMeta,
     Wait,
     Words,
 )
 from video2gui.screen import observe
 from video2gui.screen.observed import Observation, ObservedAction
-from video2gui.timebase import NS_PER_S
+from video2gui.timebase import NS_PER_MS, NS_PER_S
 from video2gui.video.frame import Image
 
 #: The words of the whole video are the task's words only where the task is most of the video.
@@ -46,6 +53,10 @@ _LEAD_NS = 8 * NS_PER_S
 
 #: The result of a task must stay on screen this long for its end to be believed.
 _STAYS_NS = 1 * NS_PER_S
+
+#: From press to recognised effect it is seldom longer; the screenshot before a press lies this far ahead of it.
+_PRESS_NS = 250 * NS_PER_MS
+_PRESSES = (Click, DoubleClick, TripleClick, RightClick, MiddleClick, Drag, LongPress)
 
 
 class ObservedAnnotator:
@@ -197,18 +208,34 @@ def _steps(
     for action in segment.actions:
         following = next((a for a in observation.actions if a.start_ns > action.start_ns), None)
         gap = last is not None and _is_gap(last, action, observation, starts)
-        out.extend(_with_wait(_step(action, following, gap_before=gap), action, settings))
+        out.extend(_with_wait(_step(action, last, following, gap_before=gap), action, settings))
         last = action
     if (finish := _finish(segment, observation, spoken, is_last=is_last)) is not None:
         out.append(finish)
     return tuple(out)
 
 
-def _step(action: ObservedAction, following: ObservedAction | None, *, gap_before: bool) -> Step:
+def _before_ns(action: ObservedAction, last: ObservedAction | None) -> int:
+    """The frame that shows the screen as it was when the user decided.
+
+    A press answers at once (focus, a pressed look) and what is recognised is often the release, so the frame just
+    before the recognised effect may show the answer already. A little earlier it does not, unless the effect of the
+    action before is still under way then.
+    """
+    if not isinstance(action.action, _PRESSES):
+        return action.before_ns
+    settled_ns = 0 if last is None else last.after_ns
+    return max(0, min(action.before_ns, max(action.start_ns - _PRESS_NS, settled_ns)))
+
+
+def _step(
+    action: ObservedAction, last: ObservedAction | None, following: ObservedAction | None, *, gap_before: bool
+) -> Step:
     is_placed = isinstance(action.action, PLACED) and action.point is not None
+    before_ns = _before_ns(action, last)
     grounding = None
     if is_placed and action.point is not None:
-        grounding = Grounding(action.point, frame_ns=action.before_ns, end_point=action.end_point)
+        grounding = Grounding(action.point, frame_ns=before_ns, end_point=action.end_point)
     evidence = action.evidence if is_placed else replace(action.evidence, place=None)
     after_ns: int | None = action.after_ns
     if following is not None and following.before_ns < action.after_ns:
@@ -220,7 +247,7 @@ def _step(action: ObservedAction, following: ObservedAction | None, *, gap_befor
         action=action.action,
         evidence=evidence,
         grounding=grounding,
-        before=Screenshot(action.before_ns),
+        before=Screenshot(before_ns),
         after=Screenshot(after_ns) if after_ns is not None else None,
         gap_before=gap_before,
     )
