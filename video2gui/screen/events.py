@@ -38,6 +38,7 @@ _AFTERGLOW_NS, _SURE_AGAIN = int(0.8 * NS_PER_S), 0.8
 _HEARD_NS = (int(0.3 * NS_PER_S), 3 * NS_PER_S)
 _SPOKEN_KINDS = {"click": 1, "right_click": 2, "double_click": 3}
 #: From the press to its first trace in the picture.
+_LET_GO_NS = int(1.2 * NS_PER_S)
 _PRESS_TO_TRACE_NS = int(0.05 * NS_PER_S)
 _CLICK_NS = int(0.1 * NS_PER_S)
 #: The button goes down before a drag's first step and up after its last.
@@ -219,6 +220,8 @@ def _explained(
     edge = int(0.5 * NS_PER_S)
     return (
         any(times[w.start.last] - edge <= now <= times[w.end.first] + edge for w, _ in drags)
+        # where a drag came to rest, the first answer is the release: things are let go after a moment's look
+        or any(moment.rest == w.end and now <= times[w.end.first] + _LET_GO_NS for w, _ in drags)
         or any(times[s.first] - edge // 2 <= now <= times[s.last] + edge // 3 for s in scrolls)
         or any(t.first < frame <= t.last for t in typing)
         or _near_cut(frame, scene)
