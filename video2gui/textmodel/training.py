@@ -2,9 +2,15 @@
 
     python -m video2gui.textmodel.training --labelled labelled.jsonl --charts charts_*.csv.gz [--out model.npz]
 
-Labelled rows: JSON lines with title, description, tags (comma text), category, duration_s, language, label (yes, no;
-others are left out) and source_repo, the group that is never split between training and measuring. Chart rows (CSV)
-count as negatives. The same files and seed give the same weights.
+Labelled rows: JSON lines with id, title, description, tags (comma text), channel, category, language, label (yes, no;
+others are left out) and source_repo. Chart rows (CSV) count as negatives. The same files give the same weights.
+
+What is measured is measured on groups that did not train: a source, or a channel of a source of over 400 rows; of the
+charts, channels. A chart row that is also a labelled one is left out.
+
+In the training rows, which fields are there gives the label away (chart rows have categories, lessons have none). So
+each row trains with and without: a row without a category is given one drawn from `_CATEGORIES`, whatever its label,
+and a row without a description now and then gets a phrase that says nothing.
 """
 
 from __future__ import annotations
@@ -14,71 +20,91 @@ import csv
 import gzip
 import io
 import json
+import math
 import sys
+import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from video2gui.config import FilterSettings
 from video2gui.schema import VideoMeta
-from video2gui.textmodel import DIMENSIONS, MODEL, features, raw_score
-from video2gui.timebase import ns_from_s
+from video2gui.textmodel import DIMENSIONS, MODEL, Features, features, raw_score
 
 SEED = 7
 _EPOCHS = 12
-_BATCH = 64
-_RATE = 0.05
-_DECAY = 2e-5
-_CHART_SHARE = 0.3  # of the chart rows train, the rest measure
-_TEMPLATES_A_LANGUAGE = 60
+_BATCH = 128
+_RATE = 0.02
+_DECAY = 2e-6
+_FOLDS = 5
+_LARGE_SOURCE = 400
+_CHART_TRAIN, _CHART_WEIGHT, _TEMPLATE_WEIGHT = 60, 0.5, 1.0  # per cent of channels; what a row counts
+_CHART_MEASURED = 20_000
+
+#: Where lessons in software are filed. An assumption: the labelled lessons do not say.
+_CATEGORIES = {
+    "Education": 0.33,
+    "Science & Technology": 0.27,
+    "Howto & Style": 0.20,
+    "People & Blogs": 0.12,
+    "Entertainment": 0.03,
+    "Film & Animation": 0.02,
+    "Gaming": 0.02,
+    "Music": 0.01,
+}
 
 Floats = npt.NDArray[np.float32]
+Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A row, whether it is wanted, and the group it belongs to."""
+    """A row, whether it is wanted, where it is from, the group that is never split, and what it counts."""
 
     meta: VideoMeta
     wanted: bool
+    source: str
     group: str
     weight: float = 1.0
 
 
-def labelled(path: Path) -> Iterator[Example]:
-    for number, line in enumerate(path.read_text("utf-8").splitlines()):
-        row = json.loads(line)
-        if row["label"] in ("yes", "no"):
-            yield Example(_meta(row, f"l{number}"), row["label"] == "yes", row["source_repo"])
+# ------------------------------------------------------------------------------------------------- the rows
 
 
-def charts(paths: Sequence[Path]) -> Iterator[Example]:
+def labelled(path: Path) -> list[Example]:
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    rows = [row for row in rows if row["label"] in ("yes", "no")]
+    sizes = Counter(row["source_repo"] for row in rows)
+    out = []
+    for row in rows:
+        source = row["source_repo"]
+        group = source if sizes[source] <= _LARGE_SOURCE else f"{source} {row['channel']}"
+        out.append(Example(_meta(row, row["id"].partition(":")[2]), row["label"] == "yes", source, group))
+    return out
+
+
+def charts(paths: Sequence[Path], known: Sequence[Example]) -> Iterator[Example]:
+    """Chart rows that are none of the known ones, by id and by title."""
+    ids = {example.meta.video_id for example in known}
+    titles = {_same(example.meta.title) for example in known}
     for path in paths:
         with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-            for number, row in enumerate(csv.DictReader(file)):
-                row["category"] = row.get("category_name") or ""
-                row["language"] = row.get("default_language") or ""
-                yield Example(_meta(row, f"c{number}"), False, "charts", 0.5)
+            for row in csv.DictReader(file):
+                if row["video_id"] not in ids and _same(row["title"]) not in titles:
+                    meta = _meta({**row, "category": row["category_name"]}, row["video_id"])
+                    yield Example(meta, False, "charts", row["channel_hash"], _CHART_WEIGHT)
 
 
-def templates() -> Iterator[Example]:
-    """Sentences of many languages, put together from the patterns in ``templates.json``."""
-    data = json.loads(Path(__file__).with_name("templates.json").read_text("utf-8"))
-    rng = np.random.default_rng(SEED)
-    for language, parts in data["languages"].items():
-        for wanted, patterns in ((True, parts["yes"]), (False, parts["no"])):
-            for number in range(max(_TEMPLATES_A_LANGUAGE, 4 * len(patterns))):
-                doing = parts["doing"][rng.integers(len(parts["doing"]))]
-                app = data["apps"][rng.integers(len(data["apps"]))]
-                title = patterns[number % len(patterns)].format(a=app, v=doing)
-                yield Example(VideoMeta("t", "t", "", "", title=title, language=language), wanted, "templates", 0.6)
+def _same(title: str | None) -> str:
+    return " ".join((title or "").lower().split())
 
 
 def _meta(row: dict[str, Any], video_id: str) -> VideoMeta:
-    seconds = row.get("duration_s")
     return VideoMeta(
         video_id, video_id, "", "",
         title=row.get("title") or None,
@@ -86,29 +112,102 @@ def _meta(row: dict[str, Any], video_id: str) -> VideoMeta:
         tags=tuple(tag.strip() for tag in (row.get("tags") or "").split(",") if tag.strip()) or None,
         category=row.get("category") or None,
         language=row.get("language") or None,
-        duration_ns=ns_from_s(float(seconds)) if seconds not in (None, "") else None,
     )  # fmt: skip
 
 
-def train(examples: Sequence[Example]) -> Floats:
-    """Logistic regression by Adam, positives weighted up to a third of all; the same order for the same seed."""
-    found = [features(example.meta) for example in examples]
-    wanted = np.array([example.wanted for example in examples], np.float32)
-    weight = np.array([example.weight for example in examples], np.float32)
-    weight[wanted == 1] *= max(1.0, 0.5 * weight[wanted == 0].sum() / max(1.0, weight[wanted == 1].sum()))
+def _template_data() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(Path(__file__).with_name("templates.json").read_text("utf-8"))
+    return data
+
+
+def templates() -> Iterator[Example]:
+    """Titles of 21 languages, put together from the patterns in ``templates.json``."""
+    data = _template_data()
+    rng = np.random.default_rng(SEED)
+
+    def pick(words: list[str]) -> str:
+        return words[rng.integers(len(words))]
+
+    def example(title: str, wanted: bool, language: str) -> Example:
+        meta = VideoMeta("t", "t", "", "", title=title, language=language)
+        return Example(meta, wanted, "templates", "templates", _TEMPLATE_WEIGHT)
+
+    for language, parts in data["languages"].items():
+        for wanted, patterns, times in ((True, parts["yes"], 4), (False, parts["no"], 3)):
+            for number in range(max(100, times * len(patterns))):
+                pattern = patterns[number % len(patterns)]
+                yield example(pattern.format(a=pick(data["apps"]), v=pick(parts["doing"])), wanted, language)
+        everyday = parts["everyday"]
+        for number in range(max(60, 6 * len(everyday))):
+            yield example(pick(parts["how"]).format(x=everyday[number % len(everyday)]), False, language)
+        for _ in range(30):
+            yield example(pick(parts["explained"]).format(x=pick(parts["science"])), False, language)
+
+
+class Disguise:
+    """Gives and takes fields at random, the same way for every label, so that having them means nothing."""
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(SEED)
+        self._phrases: list[str] = _template_data()["descriptions"]
+
+    def category(self, meta: VideoMeta) -> VideoMeta:
+        """With the row's own category, or one drawn."""
+        if meta.category:
+            return meta
+        return replace(meta, category=str(self._rng.choice(list(_CATEGORIES), p=list(_CATEGORIES.values()))))
+
+    def __call__(self, meta: VideoMeta) -> VideoMeta:
+        if self._rng.random() < 0.5:
+            meta = replace(meta, tags=None)
+        if not meta.description and self._rng.random() < 0.3:
+            meta = replace(meta, description=self._phrases[self._rng.integers(len(self._phrases))])
+        return self.category(meta) if self._rng.random() < 0.5 else replace(meta, category=None)
+
+
+# ------------------------------------------------------------------------------------------- the regression
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Training rows as numbers: features, labels and weights, one each."""
+
+    found: list[Features]
+    wanted: Floats
+    weight: Floats
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], metas: Sequence[VideoMeta], share: float = 1.0) -> Rows:
+        wanted = np.array([example.wanted for example in examples], np.float32)
+        weight = np.array([example.weight * share for example in examples], np.float32)
+        return cls([features(meta) for meta in metas], wanted, weight)
+
+    def only(self, indices: npt.NDArray[np.int64]) -> Rows:
+        return Rows([self.found[i] for i in indices], self.wanted[indices], self.weight[indices])
+
+    def __add__(self, other: Rows) -> Rows:
+        both = (np.concatenate(pair) for pair in ((self.wanted, other.wanted), (self.weight, other.weight)))
+        return Rows([*self.found, *other.found], *both)
+
+
+def train(rows: Rows) -> Floats:
+    """Logistic regression by Adam; together the positives count at least half of what the negatives do."""
+    weight = rows.weight.copy()
+    positive = rows.wanted == 1
+    weight[positive] *= max(1.0, 0.5 * weight[~positive].sum() / weight[positive].sum())
     rng = np.random.default_rng(SEED)
     weights, first, second = (np.zeros(DIMENSIONS, np.float32) for _ in range(3))
     step = 0
     for _ in range(_EPOCHS):
-        order = rng.permutation(len(found))
+        order = rng.permutation(len(rows.found))
         for start in range(0, len(order), _BATCH):
             step += 1
             batch = order[start : start + _BATCH]
-            gradient = np.zeros(DIMENSIONS, np.float32)
-            for i in batch:
-                here = found[i]
-                chance = 1 / (1 + np.exp(-np.clip(raw_score(weights, here), -30, 30)))
-                gradient[here] += np.float32((chance - wanted[i]) * weight[i] / len(batch) / np.sqrt(len(here)))
+            places, values = (np.concatenate([rows.found[i][part] for i in batch]) for part in (0, 1))
+            counts = np.array([len(rows.found[i][0]) for i in batch])
+            sums = np.add.reduceat(weights[places] * values, np.cumsum(counts) - counts)
+            wrong = (1 / (1 + np.exp(-np.clip(sums, -30, 30))) - rows.wanted[batch]) * weight[batch] / len(batch)
+            gradient = np.bincount(places, np.repeat(wrong, counts) * values, DIMENSIONS).astype(np.float32)
             gradient += np.float32(_DECAY) * weights
             first = 0.9 * first + 0.1 * gradient
             second = 0.999 * second + 0.001 * gradient**2
@@ -116,9 +215,9 @@ def train(examples: Sequence[Example]) -> Floats:
     return weights
 
 
-def calibrate(raw: npt.NDArray[np.float64], wanted: npt.NDArray[np.float64]) -> tuple[float, float]:
+def calibrate(raw: Scores, wanted: npt.NDArray[np.bool_]) -> tuple[float, float]:
     """Slope and offset of a logistic curve through held-out scores (Platt), by Newton's method."""
-    slope, offset = 1.0, 0.0
+    slope, offset = 0.5, 0.0
     for _ in range(50):
         chance = 1 / (1 + np.exp(-(slope * raw + offset)))
         curve = np.maximum(chance * (1 - chance), 1e-9)
@@ -129,46 +228,55 @@ def calibrate(raw: npt.NDArray[np.float64], wanted: npt.NDArray[np.float64]) -> 
     return float(slope), float(offset)
 
 
-def folds(examples: Sequence[Example], count: int = 5) -> list[list[int]]:
-    """Indices of labelled rows by fold. A group lies in one fold; a group of over 400 rows is split by channel."""
-    rng = np.random.default_rng(SEED)
-    sizes: dict[str, int] = {}
-    for example in examples:
-        sizes[example.group] = sizes.get(example.group, 0) + 1
-    place: dict[str, int] = {}
-    out: list[list[int]] = [[] for _ in range(count)]
-    for index, example in enumerate(examples):
-        key = example.group if sizes[example.group] <= 400 else f"{example.group} {example.meta.language} {index % 40}"
-        fold = place.setdefault(key, int(rng.integers(count)))
-        out[fold].append(index)
-    return out
+# ---------------------------------------------------------------------------------------------- the figures
 
 
-def held_out(examples: Sequence[Example], always: Sequence[Example]) -> npt.NDArray[np.float64]:
-    """Each labelled row's score by a model that saw nothing of its fold."""
-    raw = np.zeros(len(examples))
-    for fold in folds(examples):
-        inside = set(fold)
-        weights = train([*(e for i, e in enumerate(examples) if i not in inside), *always])
-        for index in fold:
-            raw[index] = raw_score(weights, features(examples[index].meta))
-        print(f"fold of {len(fold)} rows measured", file=sys.stderr)
-    return raw
+def _hash(text: str) -> int:
+    return zlib.crc32(text.encode())
 
 
-def figures(chance: npt.NDArray[np.float64], examples: Sequence[Example], least: float) -> Iterator[str]:
-    """Precision and recall at a threshold, overall, by source and by language."""
-    keep = chance >= least
+def _scores(weights: Floats, metas: Sequence[VideoMeta]) -> Scores:
+    return np.array([raw_score(weights, features(meta)) for meta in metas], np.float64)
+
+
+def interval(hits: int, count: int) -> str:
+    """A share and its 95 % interval (Wilson)."""
+    if not count:
+        return "-"
+    share, z = hits / count, 1.96
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count)) / (1 + z * z / count)
+    return f"{share:.3f} ({max(0.0, middle - half):.2f}-{min(1.0, middle + half):.2f})"
+
+
+def _line(name: str, keep: npt.NDArray[np.bool_], wanted: npt.NDArray[np.bool_]) -> str:
+    hits = int((keep & wanted).sum())
+    precision, recall = interval(hits, int(keep.sum())), interval(hits, int(wanted.sum()))
+    return f"| {name} | {len(wanted)} | {int(wanted.sum())} | {precision} | {recall} |"
+
+
+def report(examples: Sequence[Example], plain: Scores, filed: Scores, charted: dict[str, Scores]) -> Iterator[str]:
+    """Tables of what is reached at thresholds, and at the default one by source and by language."""
     wanted = np.array([example.wanted for example in examples])
-    sources = [example.group for example in examples]
-    languages = [example.meta.language or "none" for example in examples]
-    for name, values in (("source", sources), ("language", languages)):
-        for value in ["all", *sorted(set(values))]:
-            here = np.array([value in ("all", one) for one in values])
-            hits, kept, all_wanted = (int((here & m).sum()) for m in (keep & wanted, keep, wanted))
-            if all_wanted >= 5 or value == "all":
-                reached = f"P {hits / max(1, kept):.3f} R {hits / max(1, all_wanted):.3f}"
-                yield f"{name:9} {value:40} rows {int(here.sum()):5d} yes {all_wanted:4d} {reached}"
+    default = FilterSettings().min_score
+    yield "| threshold | rows as they are: P | R | with a category: P | R | charts kept in 1,000 | without category |"
+    yield "|---|---|---|---|---|---|---|"
+    for least in sorted({0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, default}):
+        cells = []
+        for chance in (plain, filed):
+            hits = int(((chance >= least) & wanted).sum())
+            cells += [f"{hits / max(1, int((chance >= least).sum())):.3f}", f"{hits / int(wanted.sum()):.3f}"]
+        cells += [f"{1000 * float((chance >= least).mean()):.1f}" for chance in charted.values()]
+        yield f"| {least} | {' | '.join(cells)} |"
+    yield f"\nAt {default}, rows as they are:\n"
+    yield "| | rows | yes | precision | recall |\n|---|---|---|---|---|"
+    keep = plain >= default
+    yield _line("all", keep, wanted)
+    for values in ([e.source for e in examples], [e.meta.language or "none" for e in examples]):
+        for value in sorted(set(values)):
+            here = np.array([value == one for one in values])
+            if wanted[here].sum() >= 5:
+                yield _line(value, keep[here], wanted[here])
 
 
 def main() -> int:
@@ -177,31 +285,40 @@ def main() -> int:
     parser.add_argument("--charts", type=Path, nargs="+", required=True)
     parser.add_argument("--out", type=Path, default=MODEL)
     asked = parser.parse_args()
-    rows = list(labelled(asked.labelled))
-    all_charts = list(charts(asked.charts))
-    rng = np.random.default_rng(SEED)
-    order = rng.permutation(len(all_charts))
-    cut = int(_CHART_SHARE * len(order))
-    chart_rows, chart_test = ([all_charts[i] for i in part] for part in (order[:cut], order[cut:]))
-    extra = [*chart_rows, *templates()]
-    raw = held_out(rows, extra)
-    wanted = np.array([row.wanted for row in rows], np.float64)
-    slope, offset = calibrate(raw, wanted)
-    weights = train([*rows, *extra])
-    scale = float(np.abs(weights).max()) / 127
-    packed = np.round(weights / scale).astype(np.int8)
+    known = labelled(asked.labelled)
+    chart_rows = list(charts(sorted(asked.charts), known))
+    disguise = Disguise()
+    extra = [*(e for e in chart_rows if _hash(e.group) % 100 < _CHART_TRAIN), *templates()]
+    others = Rows.of(extra, [disguise(example.meta) for example in extra])
+    filed = [disguise.category(example.meta) for example in known]
+    twice = [Rows.of(known, [e.meta for e in known], 0.5), Rows.of(known, [disguise(meta) for meta in filed], 0.5)]
+
+    fold = np.array([_hash(example.group) % _FOLDS for example in known])
+    raw, raw_filed = np.zeros(len(known)), np.zeros(len(known))
+    for number in range(_FOLDS):
+        inside, outside = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        weights = train(twice[0].only(outside) + twice[1].only(outside) + others)
+        raw[inside] = _scores(weights, [known[i].meta for i in inside])
+        raw_filed[inside] = _scores(weights, [filed[i] for i in inside])
+        print(f"fold {number + 1} of {_FOLDS}: {len(inside)} rows measured", file=sys.stderr)
+    wanted = np.array([example.wanted for example in known])
+    slope, offset = calibrate(np.concatenate([raw, raw_filed]), np.concatenate([wanted, wanted]))
+
+    weights = train(twice[0] + twice[1] + others).astype(np.float16)
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, weights=packed, scale=scale, slope=slope, offset=offset)
+    np.savez_compressed(buffer, weights=weights, slope=slope, offset=offset)
     asked.out.write_bytes(buffer.getvalue())
-    chance = 1 / (1 + np.exp(-(slope * raw + offset)))
-    test = np.array([raw_score(packed.astype(np.float32) * scale, features(e.meta)) for e in chart_test[:20000]])
-    chart_chance = 1 / (1 + np.exp(-(slope * test + offset)))
-    for least in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7):
-        print(f"threshold {least}: chart rows kept {1000 * float((chart_chance >= least).mean()):.2f} in 1000")
-        for line in figures(chance, rows, least):
-            if least == 0.5 or " all " in line:
-                print(line)
-    print(f"slope {slope:.3f} offset {offset:.3f} scale {scale:.5f} bytes {asked.out.stat().st_size}")
+
+    def chance(scores: Scores) -> Scores:
+        return np.asarray(1 / (1 + np.exp(-(slope * scores + offset))), np.float64)
+
+    unseen = [e.meta for e in chart_rows if _hash(e.group) % 100 >= _CHART_TRAIN][:_CHART_MEASURED]
+    shipped = weights.astype(np.float32)
+    bare = [replace(meta, category=None) for meta in unseen]
+    charted = {"as they are": chance(_scores(shipped, unseen)), "bare": chance(_scores(shipped, bare))}
+    for line in report(known, chance(raw), chance(raw_filed), charted):
+        print(line)
+    print(f"\n{len(chart_rows)} chart rows, {len(unseen)} measured; {asked.out.stat().st_size} bytes")
     return 0
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from video2gui.config import FilterSettings
+from video2gui.errors import RowError
 from video2gui.schema import VideoMeta
 from video2gui.stages.filter_metadata import filter_metadata
+from video2gui.stages.parse_row import parse_row
 from video2gui.textmodel import score_rows
 from video2gui.timebase import NS_PER_S
 
@@ -66,6 +69,7 @@ def test_removals_are_honoured(removed: str) -> None:
 @pytest.mark.parametrize(
     "title",
     [
+        "How to use the program, step by step tutorial, part 3",
         "How to rename many files at once in the file manager - step by step tutorial",
         "Excel: insertar una tabla dinámica paso a paso",
         "Photoshopで背景を透明にする方法【初心者向け】",
@@ -73,8 +77,18 @@ def test_removals_are_honoured(removed: str) -> None:
         "如何在Word中添加页码 教程",
     ],
 )
-def test_lessons_in_software_are_kept(title: str) -> None:
-    verdict = filter_metadata(replace(ROW, title=title), FilterSettings())
+@pytest.mark.parametrize(
+    "filed",
+    [
+        {},
+        {"category": "Education", "duration_ns": 300 * NS_PER_S},
+        {"category": "Howto & Style", "duration_ns": 45 * NS_PER_S},
+        {"category": "People & Blogs", "description": "Subscribe for more! Follow me: https://example.org"},
+    ],
+    ids=["bare", "education", "howto", "blog"],
+)
+def test_lessons_in_software_are_kept_however_much_the_row_says(title: str, filed: dict[str, object]) -> None:
+    verdict = filter_metadata(replace(ROW, title=title, **filed), FilterSettings())
     assert verdict.keep, verdict.score
 
 
@@ -101,3 +115,25 @@ def test_the_score_does_not_depend_on_the_company_a_row_keeps() -> None:
     rows = [ROW, replace(ROW, title="Resumen del partido"), replace(ROW, title=None, description="使用教程")]
     together = score_rows(rows)
     assert [float(score_rows([row])[0]) for row in rows] == [float(score) for score in together]
+
+
+def test_the_length_of_a_video_is_no_hint() -> None:
+    lengths = (None, 20 * NS_PER_S, 300 * NS_PER_S, 700 * NS_PER_S)
+    assert len(set(score_rows([replace(ROW, duration_ns=length) for length in lengths]))) == 1
+
+
+def test_rows_of_the_examples() -> None:
+    """The recordings are kept; what no rule drops of the rest is no lesson in software."""
+    judged = {}
+    lines = (Path(__file__).parents[3] / "examples" / "rows.jsonl").read_bytes().splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            meta = parse_row(line, f"rows.jsonl:{number}")
+        except RowError:
+            continue
+        judged[meta.video_id] = filter_metadata(meta, FilterSettings())
+    kept = {video for video, verdict in judged.items() if verdict.keep}
+    assert kept == {video for video in judged if video.startswith("ex-")}
+    others = {video: verdict.reason for video, verdict in judged.items() if not video.startswith(("ex-", "tut"))}
+    assert len(others) >= 20
+    assert set(others.values()) == {"not_a_tutorial"}, others
