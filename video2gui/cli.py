@@ -156,7 +156,7 @@ def _check(asked: argparse.Namespace) -> int:
     for problem in shards.verify([path if path.is_dir() else _file(path) for path in asked.paths]):
         problems += 1
         print(problem)
-    print(f"{problems} problems" if problems else "all good", file=sys.stderr)
+    print(f"problems: {problems}" if problems else "all good", file=sys.stderr)
     return 1 if problems else 0
 
 

@@ -7,16 +7,19 @@ from dataclasses import replace
 
 from video2gui import video
 from video2gui.annotators.base import Recording
+from video2gui.annotators.words import describe
 from video2gui.config import AnnotateSettings
 from video2gui.geometry import Box
 from video2gui.ocr.base import Ocr
-from video2gui.schema import Basis, MoveTo, Screenshot, Scroll, Step, Trajectory
+from video2gui.schema import Basis, MoveTo, Screenshot, Scroll, Step, Trajectory, Words
 from video2gui.screen.controls import BoxPx, TextBox, control_at, same_screen, words_at
 from video2gui.video.frame import Frame, Image
 
 #: The crop that is read around a point, in pixels of a frame 1280 wide: controls are wider than they are high.
 _READ_REACH = (260, 60)
 _MAX_NAME_CHARS = 80
+_LEAST_SURE = 0.7  # of a line of text: a name is read or not given
+_CARETS = frozenset("Il|")  # what a text cursor in an empty field is read as
 _LABEL_GAP = 1.5  # a label stands this near to the right of its box, in heights of its line
 
 
@@ -36,7 +39,13 @@ def ground(recording: Recording, trajectory: Trajectory, ocr: Ocr, settings: Ann
                 steps[index] = _placed(step, frame.image, None if earlier is None else earlier.image, ocr)
         if earlier is None or earlier.pts_ns != frame.pts_ns:
             earlier = frame
-    return replace(trajectory, steps=tuple(_with_own_instants(step, own) for step in steps))
+    settled = tuple(_with_own_instants(step, own) for step in steps)
+    return replace(trajectory, steps=settled, instruction=_instruction(trajectory.instruction, settled))
+
+
+def _instruction(words: Words, steps: Sequence[Step]) -> Words:
+    """Nobody said what is done: now that the steps have names, they say it better."""
+    return Words(describe(steps), "observed") if words.source == "observed" else words
 
 
 def _frames(recording: Recording, steps: Sequence[Step], settings: AnnotateSettings) -> Iterator[tuple[int, Frame]]:
@@ -68,16 +77,17 @@ def _placed(step: Step, image: Image, earlier: Image | None, ocr: Ocr) -> Step:
     height, width = image.shape[:2]
     point_px = step.grounding.point.to_px((width, height))
     clear = earlier if earlier is not None and same_screen(image, earlier, point_px) else None
-    lines = _lines_around(image, point_px, ocr)
+    readable = image if clear is None else clear  # the pointer covers letters
+    lines = _lines_around(readable, point_px, ocr)
     control = control_at(image, clear, point_px, lines)
     if control is None:
         return step
     box_px = control.box_px
     if control.kind == "text":
-        box_px = words_at(image, box_px, point_px)
-        name, basis = _read(image, box_px, ocr), "seen"
+        box_px = words_at(readable, box_px, point_px)
+        name, basis = _read(readable, box_px, ocr), "seen"
     else:
-        name, basis = _name(box_px, lines)
+        name, basis = _name(readable, box_px, lines, ocr)
     box = Box.from_px(*box_px, (width, height))
     grounding = replace(step.grounding, box=box) if box.contains(step.grounding.point) else step.grounding
     target: Basis | None = None if name is None else "inferred" if basis == "inferred" else "seen"
@@ -94,6 +104,8 @@ def _lines_around(image: Image, point_px: tuple[float, float], ocr: Ocr) -> list
         return []
     out = []
     for line in ocr.read(crop):
+        if line.confidence < _LEAST_SURE:
+            continue
         x1, y1, x2, y2 = line.box.to_px((crop.shape[1], crop.shape[0]))
         out.append(TextBox(line.text, (round(left + x1), round(top + y1), round(left + x2), round(top + y2))))
     return out
@@ -101,18 +113,23 @@ def _lines_around(image: Image, point_px: tuple[float, float], ocr: Ocr) -> list
 
 def _read(image: Image, box: BoxPx, ocr: Ocr) -> str | None:
     line = ocr.read_line(image[box[1] : box[3], box[0] : box[2]])
-    return _clean(line.text) if line is not None and line.confidence >= 0.5 else None
+    return _clean(line.text) if line is not None and line.confidence >= _LEAST_SURE else None
 
 
-def _name(box: BoxPx, lines: Sequence[TextBox]) -> tuple[str | None, str]:
+def _name(image: Image, box: BoxPx, lines: Sequence[TextBox], ocr: Ocr) -> tuple[str | None, str]:
     """The text in a control; else the label close to its right (a check box has none inside), which is inferred."""
     inside = [line for line in lines if _is_inside(line.box_px, box)]
     if inside:
         return _clean(" ".join(line.text for line in inside)), "seen"
     for line in sorted(lines, key=lambda line: line.box_px[0]):
-        x1, y1, _, y2 = line.box_px
-        if 0 <= x1 - box[2] <= _LABEL_GAP * (y2 - y1) and box[1] <= (y1 + y2) / 2 < box[3]:
-            return _clean(line.text), "inferred"
+        left, top, right, bottom = line.box_px
+        height = bottom - top
+        # a reader often takes the box into the line: what counts is where its words go on to the right of it
+        starts_near = box[0] - height <= left <= box[2] + _LABEL_GAP * height
+        if starts_near and right > box[2] + height and box[1] <= (top + bottom) / 2 < box[3]:
+            start = max(left, box[2] + 1)
+            label = words_at(image, (start, top, right, bottom), (start + height / 2, (top + bottom) / 2))
+            return _read(image, label, ocr), "inferred"
     return None, "seen"
 
 
@@ -123,4 +140,6 @@ def _is_inside(line: BoxPx, box: BoxPx) -> bool:
 
 def _clean(text: str) -> str | None:
     text = " ".join(text.split())
+    if text in _CARETS:
+        return None
     return text[:_MAX_NAME_CHARS] or None
