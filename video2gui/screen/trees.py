@@ -1,4 +1,4 @@
-"""Boosted decision trees read from a JSON file: a few thousand numbers, no machine-learning package needed."""
+"""Random forests read from a JSON file: a few thousand numbers, no machine-learning package needed."""
 
 from __future__ import annotations
 
