@@ -22,13 +22,13 @@ def observe(
     Raises:
         VideoError: the file cannot be decoded; BackendError: a model failed or its package is missing.
     """
-    from video2gui.screen.observe import observe_video  # numpy and the models load here
+    from video2gui.screen.observing import observe_video  # numpy and the models load here
 
     return observe_video(path, ocr=ocr, transcript=transcript, reader=reader)
 
 
 def events_json(observation: Observation) -> list[dict[str, Any]]:
     """The actions as plain data: seconds, pixels of the video, kinds by name. See `video2gui events --help`."""
-    from video2gui.screen.events_json import event_row
+    from video2gui.screen.event_rows import event_row
 
     return [event_row(action, observation.size_wh) for action in observation.actions]
