@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from video2gui.errors import load_extra
-from video2gui.video.frame import Image
 
 Grid = npt.NDArray[np.bool_]
 Cells = npt.NDArray[np.uint8]
@@ -72,24 +71,26 @@ class Delta:
 
 
 class ChangeDetector:
-    """Fed with frames in order; keeps the mean colour each cell was last written with."""
+    """Fed with pictures in order; keeps the mean colour each cell was last written with."""
 
     def __init__(self, size_wh: tuple[int, int]) -> None:
         self.layout = Layout.of(size_wh)
         self._cv2 = load_extra("cv2", "see")
         self._written: Cells | None = None
 
-    def update(self, image: Image) -> Delta:
-        """Cells that changed against what they were last written with; all of them for the first frame."""
-        gw, gh = self.layout.grid_wh
-        cells = self._cv2.resize(image, (gw, gh), interpolation=self._cv2.INTER_AREA)
+    def update(self, cells: Cells) -> Delta:
+        """Which of the `cells`, uint8 (rows, columns, 3), changed against what they were last written with.
+
+        All of them for the first picture.
+        """
         if self._written is None:
-            self._written = cells
-            return Delta(np.arange(gw * gh, dtype=np.uint32), cells.reshape(-1, 3).copy())
+            self._written = cells.copy()
+            return Delta(np.arange(cells.shape[0] * cells.shape[1], dtype=np.uint32), cells.reshape(-1, 3).copy())
         difference = self._cv2.absdiff(cells, self._written)
-        if not (hot := difference >= _LEVELS).any():
+        quiet = self._cv2.inRange(difference, (0, 0, 0), (_LEVELS - 1,) * 3)
+        if quiet.all():
             return _NOTHING
-        index = np.flatnonzero(hot.any(axis=2)).astype(np.uint32)
+        index = np.flatnonzero(quiet == 0).astype(np.uint32)
         colour = cells.reshape(-1, 3)[index]
         self._written.reshape(-1, 3)[index] = colour
         return Delta(index, colour)
@@ -151,13 +152,17 @@ class CellMovie:
 def components(grid: Grid, gap: int = 1) -> Iterator[tuple[Rect, int]]:
     """Groups of true cells no more than `gap` cells apart: (rectangle in cells, number of cells)."""
     cv2 = load_extra("cv2", "see")
-    if not grid.any():
+    rows, columns = np.flatnonzero(grid.any(axis=1)), np.flatnonzero(grid.any(axis=0))
+    if not len(rows):
         return
-    raw = grid.astype(np.uint8)
-    joined = cv2.dilate(raw, np.ones((2 * gap + 1, 2 * gap + 1), np.uint8)) if gap else raw
-    count, labels = cv2.connectedComponents(joined, connectivity=8)
-    labels = np.where(grid, labels, 0)
+    left, top = int(columns[0]), int(rows[0])
+    part = grid[top : rows[-1] + 1, left : columns[-1] + 1].view(np.uint8)
+    joined = cv2.copyMakeBorder(part, gap, gap, gap, gap, cv2.BORDER_CONSTANT, value=0)
+    if gap:
+        joined = cv2.dilate(joined, np.ones((2 * gap + 1, 2 * gap + 1), np.uint8))
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    inner = labels[gap : gap + part.shape[0], gap : gap + part.shape[1]]
+    cells = np.bincount(inner[part != 0], minlength=count)
     for label in range(1, count):
-        rows, columns = np.nonzero(labels == label)
-        if len(rows):
-            yield (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1), len(rows)
+        x, y, wide, high = (int(v) for v in stats[label, :4])  # all of it is wider by the gap on every side
+        yield (left + x, top + y, left + x + wide - 2 * gap, top + y + high - 2 * gap), int(cells[label])

@@ -23,7 +23,7 @@ def observe_video(
 ) -> Observation:
     """See `screen.observe`."""
     with open_video(path, reader) as video:
-        watched = watch(video.frames())
+        watched = watch(video.pictures(), video.info.size_wh)
         if watched is None:
             return Observation(video.info.size_wh, 0, (), (), (), ())
         return conclude(watched, video, ocr, transcript)

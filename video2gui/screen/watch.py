@@ -1,4 +1,4 @@
-"""The one pass over a video: every frame is looked at once, for what changed and where the pointer is."""
+"""The one pass over a video: every picture is looked at once, for what changed and where the pointer is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from video2gui.screen.keys_overlay import KeyOverlayReader
 from video2gui.screen.observed import PointerSample
 from video2gui.screen.pointer import PointerTracker
 from video2gui.screen.shift import Shift, measure_shift
-from video2gui.video.frame import Frame, Image
+from video2gui.video.frame import Image, Picture
 
 #: Frames that follow another by less are skipped: nothing a person does is faster.
 _LEAST_GAP_NS = 28_000_000
@@ -62,47 +62,49 @@ class _Pass:
     keys: KeyOverlayReader = field(default_factory=KeyOverlayReader)
     last: Image | None = None
 
-    def add(self, frame: Frame) -> None:
-        delta = self.detector.update(frame.image)
-        self.movie.append(frame.pts_ns, delta)
+    def add(self, picture: Picture) -> None:
+        delta = self.detector.update(picture.small(self.movie.layout.grid_wh))
+        self.movie.append(picture.pts_ns, delta)
         changed = _changed_px(delta, self.movie.layout)
-        self.tracker.update(frame.pts_ns, frame.image, changed)
-        self.keys.offer(frame.pts_ns, frame.image, changed)
-        self._measure(frame.image, delta)
-        self.last = frame.image
+        # where nothing changed, the picture before will do: converting is what costs
+        image = picture.image() if self.last is None or changed else self.last
+        self.tracker.update(picture.pts_ns, image, changed)
+        self.keys.offer(picture.pts_ns, image, changed)
+        if self.last is not None:
+            self._measure(self.last, image, delta)
+        self.last = image
 
-    def _measure(self, image: Image, delta: Delta) -> None:
+    def _measure(self, before: Image, after: Image, delta: Delta) -> None:
         """Remember how the content moved, where enough of it changed to be a scroll."""
         layout, number = self.movie.layout, len(self.movie.times_ns) - 1
         gw, gh = layout.grid_wh
-        if self.last is None or len(delta.index) < _SCROLL_SHARE * gw * gh:
+        if len(delta.index) < _SCROLL_SHARE * gw * gh:
             return
         grid = np.zeros(gw * gh, bool)
         grid[delta.index] = True
         rects = [r for r, _ in components(grid.reshape(gh, gw), gap=4)]
         rects.sort(key=lambda r: (r[2] - r[0]) * (r[3] - r[1]), reverse=True)
         found = [
-            measure_shift(self.last, image, _whole(layout.to_px(rect), layout.size_wh), layout.unit_px)
+            measure_shift(before, after, _whole(layout.to_px(rect), layout.size_wh), layout.unit_px)
             for rect in rects[:_MOST_PLACES]
         ]
         if shifts := tuple(shift for shift in found if shift is not None):
             self.shifts[number] = shifts
 
 
-def watch(frames: Iterable[Frame], tracker: PointerTracker | None = None) -> Watched | None:
-    """Look at all `frames` in order; None when there are none."""
-    run: _Pass | None = None
-    last_ns = end_ns = 0
-    for frame in frames:
-        end_ns = frame.pts_ns
-        if run is None:
-            detector = ChangeDetector(frame.size_wh)
-            run = _Pass(detector, CellMovie(detector.layout), tracker or PointerTracker())
-        elif frame.pts_ns - last_ns < _LEAST_GAP_NS:
-            continue
-        last_ns = frame.pts_ns
-        run.add(frame)
-    if run is None:
+def watch(
+    pictures: Iterable[Picture], size_wh: tuple[int, int], tracker: PointerTracker | None = None
+) -> Watched | None:
+    """Look at all `pictures`, of `size_wh` pixels, in order; None when there are none."""
+    detector = ChangeDetector(size_wh)
+    run = _Pass(detector, CellMovie(detector.layout), tracker or PointerTracker())
+    last_ns = end_ns = -_LEAST_GAP_NS
+    for picture in pictures:
+        end_ns = picture.pts_ns
+        if end_ns - last_ns >= _LEAST_GAP_NS:
+            last_ns = end_ns
+            run.add(picture)
+    if run.last is None:
         return None
     samples = tuple(run.tracker.samples)
     return Watched(

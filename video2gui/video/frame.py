@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image as Pil
 
+from video2gui.video.shrink import shrink
+
 Image = npt.NDArray[np.uint8]
 Luma = npt.NDArray[np.uint8]
 
@@ -28,7 +30,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A decoded frame whose pixels are converted only when asked for: one `luma` costs far less than one `image`.
+    """A decoded frame whose pixels are converted only when asked for: `luma` and `small` cost far less than `image`.
 
     Each call converts anew; keep the result. A picture holds a buffer of the decoder: let it go soon.
     """
@@ -36,6 +38,7 @@ class Picture:
     pts_ns: int
     to_image: Callable[[], Image]
     to_luma: Callable[[], Luma] | None = None
+    to_small: Callable[[tuple[int, int]], Image] | None = None
 
     def image(self) -> Image:
         """uint8 (H, W, 3) RGB, read-only, upright."""
@@ -47,6 +50,10 @@ class Picture:
         Good for comparing frames of one reader with each other; black and white may be 16 and 235, as coded.
         """
         return self.to_luma() if self.to_luma is not None else luma_of(self.to_image())
+
+    def small(self, size_wh: tuple[int, int]) -> Image:
+        """uint8 (height, width, 3) RGB: the upright picture averaged down to `size_wh`, colours to within rounding."""
+        return self.to_small(size_wh) if self.to_small is not None else shrink(self.to_image(), size_wh)
 
     def frame(self) -> Frame:
         return Frame(self.pts_ns, self.to_image())

@@ -18,11 +18,13 @@ import numpy as np
 from video2gui.errors import VideoError
 from video2gui.timebase import MAX_NS, NS_PER_S, clock, ns_from_ticks
 from video2gui.video.frame import Frame, Image, Luma, Picture, StreamInfo, luma_of
+from video2gui.video.shrink import shrink
 from video2gui.video.timeline import at_times, on_screen
 from video2gui.video.wholeness import cut_off, gif_size, why_not_a_video
 
 if TYPE_CHECKING:
     import av
+    from av.video.reformatter import VideoReformatter
 
 #: The largest picture that is decoded: 8K. A screen has fewer; a file that declares more is refused unread.
 MAX_PIXELS = 7680 * 4320
@@ -36,6 +38,12 @@ _SEEKABLE = {"mp4", "matroska"}
 #: Pixel formats whose first plane is the brightness in whole bytes.
 _PLANE_IS_LUMA = {
     "yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p", "nv12", "nv21", "gray",
+}  # fmt: skip
+
+#: Formats of three planes of whole bytes, and what their kind is with all planes of one size.
+_PLANES = {
+    "yuv420p": "yuv444p", "yuv422p": "yuv444p", "yuv444p": "yuv444p",
+    "yuvj420p": "yuvj444p", "yuvj422p": "yuvj444p", "yuvj444p": "yuvj444p",
 }  # fmt: skip
 
 
@@ -215,7 +223,10 @@ class PyavReader:
     def _run(self, stream: av.VideoStream, start_ns: int) -> Generator[Picture, None, None]:
         for frame in self._decode(stream, start_ns):
             pts_ns = ns_from_ticks(frame.pts - self._origin, stream.time_base)
-            yield Picture(pts_ns, partial(self._pixels.image, frame), partial(self._pixels.luma, frame))
+            pixels = self._pixels
+            yield Picture(
+                pts_ns, partial(pixels.image, frame), partial(pixels.luma, frame), partial(pixels.small, frame)
+            )
 
     def _decode(self, stream: av.VideoStream, start_ns: int = 0) -> Iterator[av.VideoFrame]:
         import av
@@ -350,14 +361,14 @@ def _decoder(stream: av.VideoStream) -> Any:
 
 
 class _Pixels:
-    """Turns decoded frames into arrays. One converter serves all: making one costs as much as using it."""
+    """Turns decoded frames into arrays. One converter serves all of a size: making one costs as much as using it."""
 
     def __init__(self, turn: _Turn, path: Path) -> None:
         from av.video.reformatter import VideoReformatter
 
         self._turn = turn
         self._path = path
-        self._converter = VideoReformatter()
+        self._converter, self._small_converter = VideoReformatter(), VideoReformatter()
 
     def image(self, frame: av.VideoFrame) -> Image:
         if _has_holes(frame):
@@ -370,8 +381,7 @@ class _Pixels:
 
     def luma(self, frame: av.VideoFrame) -> Luma:
         if frame.format.name in _PLANE_IS_LUMA:
-            plane = frame.planes[0]
-            luma: Luma = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[: plane.height, : plane.width]
+            luma: Luma = _plane(frame.planes[0])
         elif _has_holes(frame):
             luma = luma_of(_on_white(self._convert(frame, "rgba")))
         else:
@@ -380,17 +390,34 @@ class _Pixels:
         luma.flags.writeable = False
         return luma
 
-    def _convert(self, frame: av.VideoFrame, pixel_format: str) -> Image:
+    def small(self, frame: av.VideoFrame, size_wh: tuple[int, int]) -> Image:
+        if frame.format.name not in _PLANES or self._turn != _Turn():
+            return shrink(self.image(frame), size_wh)
+        import av
+
+        planes = [shrink(_plane(plane), size_wh) for plane in frame.planes]
+        few = av.VideoFrame.from_ndarray(np.stack(planes), format=_PLANES[frame.format.name])
+        few.colorspace, few.color_range = frame.colorspace, frame.color_range
+        return self._convert(few, "rgb24", self._small_converter)
+
+    def _convert(self, frame: av.VideoFrame, pixel_format: str, converter: VideoReformatter | None = None) -> Image:
         # nothing is scaled but colour stored at half size; "point" is what FFmpeg's fast path does for even heights,
         # and for odd ones it halves the time
         import av
 
         try:
-            converted = self._converter.reformat(frame, format=pixel_format, interpolation="POINT", threads=1)
+            converted = (converter or self._converter).reformat(
+                frame, format=pixel_format, interpolation="POINT", threads=1
+            )
         except av.FFmpegError as error:
             message = f"{self._path.name}: pictures of kind {frame.format.name} cannot be shown ({error.strerror})"
             raise VideoError(message, address=str(self._path)) from error
         return np.asarray(converted.to_ndarray(), dtype=np.uint8)
+
+
+def _plane(plane: av.VideoPlane) -> Luma:
+    """The samples of one plane, uint8 (H, W); they belong to the decoder."""
+    return np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[: plane.height, : plane.width]
 
 
 def _may_be_transparent(frame: av.VideoFrame) -> bool:

@@ -53,7 +53,7 @@ class Table:
 def add_clip(video: Path, truth: Sequence[Event], press: Table, drag: Table) -> None:
     """Label every moment and every way of one recording."""
     with open_video(video) as reader:
-        watched = watch(reader.frames())
+        watched = watch(reader.pictures(), reader.info.size_wh)
     if watched is None:
         return
     movie, track = watched.movie, watched.track
