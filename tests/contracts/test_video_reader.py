@@ -297,6 +297,18 @@ def test_brightness_shows_the_same_picture(shown: tuple[VideoReader, Case]) -> N
         assert number(luma, case) == number(image, case) == expected_at(case, picture.pts_ns)[1]
 
 
+def test_a_small_picture_is_the_average_of_the_large_one(shown: tuple[VideoReader, Case]) -> None:
+    reader, _ = shown
+    width, height = (n // 4 for n in reader.info.size_wh)
+    for picture in list(reader.pictures())[:3]:
+        image = picture.image()[: 4 * height, : 4 * width]
+        blocks = image.reshape(height, 4, width, 4, 3).mean(axis=(1, 3))
+        small = picture.small((width, height)).astype(float)
+        assert small.shape == (height, width, 3)
+        # colours are stored at half size and bleed over edges: a row or a column may differ, most do not
+        assert np.median(np.abs(small - blocks)) <= 3 and (np.abs(small - blocks) <= 8).mean() > 0.75
+
+
 def test_runs_of_one_reader_do_not_disturb_each_other(shown: tuple[VideoReader, Case]) -> None:
     video, case = shown
     everything = list(zip(case.times, case.shown, strict=True))
