@@ -7,6 +7,7 @@ codecs leave on a still picture (detail without a change of the mean) never does
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -146,7 +147,15 @@ class CellMovie:
 
     def frame_at(self, time_ns: int) -> int:
         """The number of the frame on screen at `time_ns`."""
-        return max(0, int(np.searchsorted(np.asarray(self.times_ns), time_ns, "right")) - 1)
+        return max(0, bisect_right(self.times_ns, time_ns) - 1)
+
+
+def difference(one: Cells, two: Cells) -> npt.NDArray[np.uint8]:
+    """How far each cell's colour moved between two pictures: the largest of its channels, uint8 (rows, columns)."""
+    cv2 = load_extra("cv2", "see")
+    red, green, blue = cv2.split(cv2.absdiff(one, two))
+    levels: npt.NDArray[np.uint8] = cv2.max(cv2.max(red, green), blue)
+    return levels
 
 
 def components(grid: Grid, gap: int = 1) -> Iterator[tuple[Rect, int]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from video2gui.geometry import Box, Point
 from video2gui.schema import Click, Direction, DoubleClick, Drag, Evidence, RightClick, Scroll, Signal, TypeText
+from video2gui.screen.buttons import button_row
 from video2gui.screen.changes import CellMovie
 from video2gui.screen.cuts import find_cuts, find_motion
 from video2gui.screen.drags import Way, find_ways
@@ -18,6 +19,7 @@ from video2gui.screen.effects import Rest, Spots, find_rests, find_spots
 from video2gui.screen.keystrokes import Typing, find_typing
 from video2gui.screen.narration import SpokenAction
 from video2gui.screen.observed import ObservedAction
+from video2gui.screen.pictures import Pictures
 from video2gui.screen.presses import Moment, find_moments
 from video2gui.screen.scrolls import Scrolling, find_scrolls
 from video2gui.screen.trees import Floats, read_forest
@@ -28,10 +30,17 @@ _Press = Click | RightClick | DoubleClick
 
 _MODELS = Path(__file__).parent / "models"
 
-_LEAST_PRESS = 0.42
-_LEAST_DRAG = 0.42
+_LEAST_PRESS = 0.5
+_LEAST_DRAG = 0.45
+#: Two drags on end are one with a pause when the whole is as likely as this.
+_LEAST_WHOLE = 0.25
+#: Which button is asked of moments this sure, from the first moment so sure on.
+_LEAST_JUDGED, _LEAST_ONSET = 0.2, 0.3
+_LEAST_DOUBLE = 0.62
 #: Two presses are further apart than this; what follows sooner is the same press at work.
 _APART_NS = int(0.35 * NS_PER_S)
+#: A press goes on answering so long after its first answer: its ring fades, a window opens.
+_ANSWER_NS = NS_PER_S // 2
 #: In the same rest a second press so soon must be as sure as this.
 _AFTERGLOW_NS, _SURE_AGAIN = int(0.8 * NS_PER_S), 0.8
 #: A spoken click comes between so long before its first word and so long after its last.
@@ -128,14 +137,34 @@ def _drags(scene: Scene, scrolls: Sequence[Scrolling]) -> list[tuple[Way, float]
     ways = find_ways(scene.movie, scene.watched.track, scene.spots, scene.rests)
     forest = read_forest(_MODELS / "drag.json")
     sure = forest.probabilities([w.row for w in ways])[:, 1]
-    return [
-        (way, float(p))
-        for way, p in zip(ways, sure, strict=True)
-        if p >= _LEAST_DRAG
-        and not any(s.first <= way.end.first and s.last >= way.start.last for s in scrolls)
-        and not _in_motion(way.start.last, scene)
-        and not any(way.start.last < cut <= way.end.first for cut in scene.cuts)
-    ]
+    chosen: list[tuple[Way, float]] = []
+    for i in np.argsort(-sure, kind="stable"):
+        way = ways[i]
+        if sure[i] < _LEAST_DRAG:
+            break
+        if (
+            not any(s.first <= way.end.first and s.last >= way.start.last for s in scrolls)
+            and not any(first <= way.end.first and way.start.last <= last for first, last in scene.motion)
+            and not any(way.start.last < cut <= way.end.first for cut in scene.cuts)
+            and not any(way.start.last < other.end.first and other.start.last < way.end.first for other, _ in chosen)
+        ):
+            chosen.append((way, float(sure[i])))
+    chosen.sort(key=lambda found: found[0].start.last)
+    return _joined(chosen, {(w.start, w.end): (w, float(p)) for w, p in zip(ways, sure, strict=True)})
+
+
+def _joined(
+    drags: list[tuple[Way, float]], known: dict[tuple[Rest, Rest], tuple[Way, float]]
+) -> list[tuple[Way, float]]:
+    """Drags in order; one that goes on from where the last one paused, and may be one with it, is."""
+    out: list[tuple[Way, float]] = []
+    for way, sure in drags:
+        whole = known.get((out[-1][0].start, way.end)) if out and out[-1][0].end == way.start else None
+        if whole is not None and whole[1] >= _LEAST_WHOLE:
+            out[-1] = whole
+        else:
+            out.append((way, sure))
+    return out
 
 
 def _presses(
@@ -149,21 +178,60 @@ def _presses(
     moments = find_moments(scene.movie, scene.watched.track, scene.spots, scene.rests)
     if not moments:
         return []
-    table = read_forest(_MODELS / "press.json").probabilities([m.row for m in moments])
     times = scene.movie.times_ns
-    table = _heard(table, moments, times, spoken)
+    table = _heard(_judged(moments, scene), moments, times, spoken)
     sure = 1 - table[:, 0]
-    chosen: list[int] = []
+    chosen: list[tuple[int, int]] = []
     for i in np.argsort(-sure, kind="stable"):
         if sure[i] < _LEAST_PRESS:
             break
         moment = moments[i]
-        if any(_same_press(moment, moments[j], sure[i], times) for j in chosen):
+        if any(_same_press(moment, moments[j], moments[first], sure[i], times) for j, first in chosen):
             continue
         if _explained(moment, scene, drags, scrolls, typing):
             continue
-        chosen.append(int(i))
-    return [(moments[i], float(sure[i]), _button(table, moments, i, times)) for i in sorted(chosen)]
+        chosen.append((int(i), _onset(int(i), moments, sure, times, sure[i] / 2)))
+    return [(moments[first], float(sure[i]), _which(table[i])) for i, first in sorted(chosen)]
+
+
+def _which(row: Floats) -> type[_Press]:
+    """The likeliest press; a double click must be likely, for it is rare."""
+    shares = row[1:] / max(row[1:].sum(), 1e-6)
+    if shares[2] >= _LEAST_DOUBLE:
+        return DoubleClick
+    return RightClick if shares[1] > shares[0] else Click
+
+
+def _judged(moments: list[Moment], scene: Scene) -> Floats:
+    """For each moment the probabilities of no press, a left one, a right one, a double click."""
+    times = scene.movie.times_ns
+    sure = read_forest(_MODELS / "press.json").probabilities([m.row for m in moments])[:, 1]
+    table = np.stack([1 - sure, sure, np.zeros_like(sure), np.zeros_like(sure)], axis=1)
+    likely = [i for i, p in enumerate(sure) if p >= _LEAST_JUDGED]
+    onsets = [_onset(i, moments, sure, times, _LEAST_ONSET) for i in likely]
+    following = dict(pairwise(scene.rests))
+    pictures = Pictures(scene.movie)
+    rows = {
+        i: button_row(
+            moments[i].frame, moments[i].rest, following.get(moments[i].rest),
+            scene.movie, scene.watched.track, scene.spots, pictures,
+        )
+        for i in sorted(set(onsets))
+    }  # fmt: skip
+    which = read_forest(_MODELS / "button.json").probabilities([rows[i] for i in onsets])
+    table[likely, 1:] = sure[likely, None] * which[:, 1:]
+    return table
+
+
+def _onset(i: int, moments: list[Moment], sure: Floats, times: list[int], least: float) -> int:
+    """The first moment of the press that moment `i` belongs to: of a double click, `i` may be the second half."""
+    onset = i
+    for j in range(i - 1, -1, -1):
+        if times[moments[i].frame] - times[moments[j].frame] > _APART_NS:
+            break
+        if moments[j].rest == moments[i].rest and sure[j] >= least:
+            onset = j
+    return onset
 
 
 def _heard(table: Floats, moments: list[Moment], times: list[int], spoken: Sequence[SpokenAction]) -> Floats:
@@ -192,19 +260,15 @@ def _heard(table: Floats, moments: list[Moment], times: list[int], spoken: Seque
     return table
 
 
-def _button(table: Floats, moments: list[Moment], i: int, times: list[int]) -> type[_Press]:
-    """Which press: by the mean of the moments of this press, the first of which may show too little."""
-    near = [j for j, m in enumerate(moments) if abs(times[m.frame] - times[moments[i].frame]) < _APART_NS // 2]
-    mean = table[near].mean(axis=0) + table[i]
-    return (Click, RightClick, DoubleClick)[int(np.argmax(mean[1:]))]
-
-
-def _same_press(moment: Moment, chosen: Moment, sure: float, times: list[int]) -> bool:
+def _same_press(moment: Moment, chosen: Moment, first: Moment, sure: float, times: list[int]) -> bool:
     """Whether a moment is the work of a press already chosen: near it in time, or an afterglow in the same rest."""
     later = times[moment.frame] - times[chosen.frame]
     if abs(later) < _APART_NS:
         return True
-    return moment.rest == chosen.rest and abs(later) < _AFTERGLOW_NS and sure < _SURE_AGAIN
+    if moment.rest != chosen.rest:
+        return False
+    since = times[moment.frame] - times[first.frame]
+    return -_APART_NS < since < _ANSWER_NS or (abs(later) < _AFTERGLOW_NS and sure < _SURE_AGAIN)
 
 
 def _explained(

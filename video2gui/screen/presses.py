@@ -1,7 +1,7 @@
 """Numbers that tell a press of a mouse button from a hover, a tooltip, typing or a program's own doing.
 
-One row of numbers for each moment at which something changed while the pointer rested; `models/press.json` (boosted
-trees, trained by `training/press.py`) turns a row into the probabilities of nothing, a left press, a right press.
+One row of numbers for each moment at which something changed while the pointer rested; `models/press.json` turns a
+row into the probability of a press. Which press it was is for `buttons` to say.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from video2gui.screen.changes import CellMovie, Cells, components
+from video2gui.screen.changes import CellMovie
 from video2gui.screen.effects import Rest, Spot, Spots
+from video2gui.screen.pictures import Pictures
 from video2gui.screen.watch import Track
 from video2gui.timebase import NS_PER_S
 
@@ -28,6 +29,8 @@ _AFTER_NS = int(0.15 * NS_PER_S)
 _SECOND_NS = int(0.4 * NS_PER_S)
 _LATER_NS = int(0.5 * NS_PER_S)
 _TYPING_NS = int(1.2 * NS_PER_S)
+#: Changes at the pointer this far apart are two answers; a second one is looked for so long.
+_BURST_NS, _SEARCH_NS = int(0.07 * NS_PER_S), NS_PER_S
 
 NAMES = (
     "since_arrival", "until_leaving", "travel", "rest_length",
@@ -39,6 +42,11 @@ NAMES = (
     "popup_corner", "popup_wide", "popup_high", "popup_fill", "at_late", "near_late", "far_late",
     "net_wide", "net_high", "net_fill", "net_all",
     "typing", "shape_changed", "shape_text", "shape_hand", "visible", "pointer_sure", "busy", "frame_gap",
+    "next_at", "next_at_cells", "previous_at_cells", "at_bursts", "at_in_rest", "since_moved", "until_moved",
+    "ring_sectors", "ring_cells", "ring_back", "undone_on_leaving", "still_there",
+    "net_left", "net_top", "net_right", "net_bottom", "net_even", "net_light",
+    "menu_x", "menu_y", "menu_wide", "menu_high", "menu_fill", "menu_even", "menu_share", "menu_stays", "menu_at_edge",
+    "menu_left", "menu_top", "rough",
 )  # fmt: skip
 
 
@@ -54,17 +62,21 @@ class Moment:
 def find_moments(movie: CellMovie, track: Track, spots: Spots, rests: Sequence[Rest]) -> list[Moment]:
     """All moments that may be presses, in order."""
     times = np.asarray(movie.times_ns, np.int64)
-    undone = _Undone(movie)
+    pictures = Pictures(movie)
+    moved = _moved(track, movie.layout.unit_px)
     out = []
     for rest in rests:
         last = min(rest.last + 2, len(times) - 1)
         changes = 0
+        answers = _answers(rest, movie, spots, times)
         for k in range(max(rest.first, 1), last + 1):
             here = [s for s in spots[k] if not s.caret]
             if not here:
                 continue
-            row = _row(k, here, rest, movie, track, spots, times, changes, undone)
-            out.append(Moment(k, rest, row))
+            row = _row(k, here, rest, movie, track, spots, times, changes, pictures)
+            row += (*_sequence(k, answers, times, moved), *pictures.ring(k, rest), *pictures.left(k, rest))
+            row += (*pictures.standing(k, rest), *pictures.menu(k, rest), pictures.rough(k, rest))
+            out.append(Moment(k, rest, np.array(row, np.float32)))
             changes += 1
     out.sort(key=lambda m: m.frame)
     return out
@@ -79,8 +91,8 @@ def _row(
     spots: Spots,
     times: npt.NDArray[np.int64],
     changes: int,
-    undone: _Undone,
-) -> Row:
+    pictures: Pictures,
+) -> tuple[float, ...]:
     unit_w, unit_h = (c / movie.layout.unit_px for c in movie.layout.cell_wh)
     x, y = rest.x_px / movie.layout.unit_px, rest.y_px / movie.layout.unit_px
 
@@ -117,7 +129,7 @@ def _row(
     home = _home([(place(s), s) for s in here])
     big_box, _ = max(((place(s), s) for s in here), key=lambda p: p[1].cells)
     since, since_at = _since(k, spots, times, place)
-    row = (
+    return (
         (times[k] - times[rest.first]) / NS_PER_S,
         (times[rest.last] - times[k]) / NS_PER_S,
         rest.travel,
@@ -127,9 +139,9 @@ def _row(
         since, since_at, changes,
         *home,
         _corner(big_box), big_box[2] - big_box[0], big_box[3] - big_box[1], _gap(big_box),
-        undone.share(k, rest, 30), undone.share(k, rest, 60),
+        pictures.share(k, rest, 30), pictures.share(k, rest, 60),
         *popup, at_l, near_l, far_l,
-        *undone.net(k, rest),
+        *pictures.net(k, rest),
         _typing(k, spots, times, unit_w, unit_h),
         float(track.shape[k] != track.shape[max(k - 2, 0)]),
         float(track.shape[k] == "text"), float(track.shape[k] == "hand"),
@@ -137,7 +149,6 @@ def _row(
         sum(len(spots[j]) for j in before) / max(len(before), 1),
         (times[k] - times[k - 1]) / NS_PER_S,
     )  # fmt: skip
-    return np.array(row, np.float32)
 
 
 def _share(box: Place, reach: float) -> float:
@@ -207,48 +218,51 @@ def _typing(k: int, spots: Spots, times: npt.NDArray[np.int64], unit_w: float, u
     return float(max(lines.values(), default=0))
 
 
-class _Undone:
-    """Whether a change at the pointer was taken back half a second later (a ring, a pressed look)."""
+def _moved(track: Track, unit: float) -> npt.NDArray[np.bool_]:
+    """For each frame, whether the pointer went more than a pixel or two with it."""
+    steps = np.abs(np.diff(track.x_px, prepend=np.nan)) + np.abs(np.diff(track.y_px, prepend=np.nan))
+    return np.asarray(steps > 2.0 * unit)
 
-    def __init__(self, movie: CellMovie) -> None:
-        self._movie = movie
-        self._kept: dict[int, Cells] = {}
 
-    def _picture(self, frame: int) -> Cells:
-        if frame not in self._kept:
-            if len(self._kept) > 40:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[frame] = self._movie.picture(frame)
-        return self._kept[frame]
+def _answers(rest: Rest, movie: CellMovie, spots: Spots, times: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Frames in and just after a rest that change something at the pointer, with the number of cells."""
+    reach = _AT * movie.layout.unit_px
+    out = []
+    stop = int(np.searchsorted(times, times[rest.last] + _SEARCH_NS, "right"))
+    for k in range(rest.first, stop):
+        cells = 0
+        for s in spots[k]:
+            if s.caret:
+                continue
+            left, top, right, bottom = movie.layout.to_px(s.rect)
+            gap_x = max(left - rest.x_px, rest.x_px - right, 0.0)
+            gap_y = max(top - rest.y_px, rest.y_px - bottom, 0.0)
+            if gap_x < reach and gap_y < reach:
+                cells += s.cells
+        if cells:
+            out.append((k, cells))
+    return out
 
-    def share(self, k: int, rest: Rest, reach: float) -> float:
-        """The share of the cells around the pointer that changed and came back; -1 where none changed."""
-        movie, layout = self._movie, self._movie.layout
-        reach *= layout.unit_px
-        left, top = layout.to_cell(rest.x_px - reach, rest.y_px - reach)
-        right, bottom = layout.to_cell(rest.x_px + reach, rest.y_px + reach)
-        part = (slice(top, bottom + 1), slice(left, right + 1))
-        middle = movie.frame_at(movie.times_ns[k] + _AFTER_NS)
-        later = movie.frame_at(movie.times_ns[k] + _LATER_NS)
-        old = self._picture(k - 1)[part].astype(np.int16)
-        new = self._picture(middle)[part].astype(np.int16)
-        end = self._picture(later)[part].astype(np.int16)
-        changed = np.abs(new - old).max(axis=2) >= 10
-        if changed.sum() < 2:
-            return -1.0
-        back = np.abs(end - old).max(axis=2) < 8
-        return float((changed & back).sum() / changed.sum())
 
-    def net(self, k: int, rest: Rest) -> tuple[float, float, float, float]:
-        """What stands changed under the pointer 0.4 s later: width, height, fill of its rectangle; all that changed."""
-        movie, layout = self._movie, self._movie.layout
-        later = movie.frame_at(movie.times_ns[k] + _SECOND_NS)
-        old, end = self._picture(k - 1).astype(np.int16), self._picture(later).astype(np.int16)
-        grid = np.abs(end - old).max(axis=2) >= 10
-        x, y = layout.to_cell(rest.x_px, rest.y_px)
-        total = float(grid.mean())
-        for rect, cells in components(grid, gap=1):
-            if rect[0] - 2 <= x <= rect[2] + 1 and rect[1] - 2 <= y <= rect[3] + 1 and cells >= 3:
-                w, h = rect[2] - rect[0], rect[3] - rect[1]
-                return w * 4.0, h * 4.0, cells / (w * h), total
-        return 0.0, 0.0, 0.0, total
+def _sequence(
+    k: int, answers: list[tuple[int, int]], times: npt.NDArray[np.int64], moved: npt.NDArray[np.bool_]
+) -> tuple[float, ...]:
+    """The answers before and after this one in the same rest, and how long the pointer has stood and will stand."""
+    following = [(f, c) for f, c in answers if _BURST_NS <= times[f] - times[k] <= _SEARCH_NS]
+    before = [c for f, c in answers if f < k]
+    bursts, last = 1, int(times[k])
+    for f, _ in answers:
+        if times[k] < times[f] <= times[k] + _LATER_NS:
+            bursts += int(times[f]) - last >= _BURST_NS
+            last = int(times[f])
+    steps = np.flatnonzero(moved[: k + 1])
+    ahead = np.flatnonzero(moved[k + 1 :])
+    return (
+        (times[following[0][0]] - times[k]) / NS_PER_S if following else 2.0,
+        float(following[0][1]) if following else 0.0,
+        float(before[-1]) if before else 0.0,
+        float(bursts),
+        float(len(before)),
+        min((times[k] - times[steps[-1]]) / NS_PER_S if len(steps) else 9.0, 9.0),
+        min((times[k + 1 + ahead[0]] - times[k]) / NS_PER_S if len(ahead) else 9.0, 9.0),
+    )

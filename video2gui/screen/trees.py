@@ -1,4 +1,4 @@
-"""Random forests read from a JSON file: a few thousand numbers, no machine-learning package needed."""
+"""Decision trees read from a JSON file: a few thousand numbers, no machine-learning package needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Tree:
     threshold: Floats
     left: npt.NDArray[np.int32]
     right: npt.NDArray[np.int32]
-    value: Floats  # (nodes, classes)
+    value: Floats  # (nodes, classes), (nodes, 1) in boosted trees
 
     def values(self, rows: Floats) -> Floats:
         node = np.zeros(len(rows), np.int32)
@@ -32,23 +32,31 @@ class _Tree:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Trees whose leaves hold class probabilities; their mean is the answer."""
+    """Trees whose leaves hold class probabilities, the mean of which is the answer.
+
+    Boosted trees hold, and `base` begins, the log-odds of the second of two classes; their sum is the answer.
+    """
 
     names: tuple[str, ...]
     classes: tuple[str, ...]
     trees: tuple[_Tree, ...]
+    base: float | None = None
 
     def probabilities(self, rows: npt.ArrayLike) -> Floats:
         """float64 (rows, classes) for float (rows, names)."""
         table = np.asarray(rows, np.float64).reshape(-1, len(self.names))
         if len(table) == 0:
             return np.zeros((0, len(self.classes)))
-        return np.mean([tree.values(table) for tree in self.trees], axis=0)  # type: ignore[no-any-return]
+        total: Floats = np.sum([tree.values(table) for tree in self.trees], axis=0)
+        if self.base is None:
+            return total / len(self.trees)
+        odds = 1 / (1 + np.exp(-(self.base + total[:, 0])))
+        return np.stack([1 - odds, odds], axis=1)
 
 
 @cache
 def read_forest(path: Path) -> Forest:
-    """Read a forest written by `training/forest.py`."""
+    """Read what `training/forest.py` wrote."""
     data = json.loads(path.read_text("utf-8"))
     trees = tuple(
         _Tree(
@@ -60,4 +68,4 @@ def read_forest(path: Path) -> Forest:
         )
         for t in data["trees"]
     )
-    return Forest(tuple(data["names"]), tuple(data["classes"]), trees)
+    return Forest(tuple(data["names"]), tuple(data["classes"]), trees, data.get("base"))
