@@ -134,7 +134,7 @@ def typed(events: list[Event]) -> str:
 
 
 def count_pointer(found: Observation, track: Path, tally: Tally) -> None:
-    """Count the frames that show the pointer, those in which it was found, those in which it was said to show or not."""
+    """Count the frames that show the pointer, those in which it was found, those where it was said to show or not."""
     if not track.exists():
         return
     table = json.loads(track.read_text("utf-8"))["rows"]
