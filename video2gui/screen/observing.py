@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -14,8 +15,12 @@ from video2gui.screen.narration import spoken_actions
 from video2gui.screen.observed import Observation, ObservedAction
 from video2gui.screen.text import typed_text
 from video2gui.screen.watch import Watched, watch
+from video2gui.timebase import NS_PER_S
 from video2gui.video import open_video
 from video2gui.video.reader import VideoReader
+
+#: Letters a second that hands can type, and letters that may fall between two looks at the screen.
+_FASTEST, _AT_ONCE = 20.0, 4
 
 
 def observe_video(
@@ -61,5 +66,16 @@ def _read(
         found = typed_text(before, after, (int(left), int(top), int(right) + 1, int(bottom) + 1), ocr)
         if found.outcome in ("deleted", "nothing"):
             continue  # nothing new stands there: it was no typing
+        if found.text is not None and not _by_hand(found.text, typing, scene.movie.times_ns):
+            continue
         out.append(with_text(action, found.text, found.confidence))
     return out
+
+
+def _by_hand(text: str, typing: Typing, times_ns: Sequence[int]) -> bool:
+    """Whether the run may have been keys: about a letter a step (a counter that turns over in place has far fewer),
+    and no faster than hands are (a program writes whole words at once)."""
+    if 2 * len(text) < len(typing.frames):
+        return False
+    seconds = (times_ns[typing.last] - times_ns[typing.first]) / NS_PER_S
+    return len(text) - 1 <= max(_FASTEST * seconds, _AT_ONCE)

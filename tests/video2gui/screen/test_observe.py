@@ -12,6 +12,8 @@ import pytest
 from video2gui.captions import read_captions
 from video2gui.ocr import open_ocr
 from video2gui.screen import Observation, events_json, observe
+from video2gui.screen.keystrokes import Typing
+from video2gui.screen.observing import _by_hand
 from video2gui.testing import Screencast, draw_screencast, write_video
 from video2gui.timebase import NS_PER_MS
 
@@ -110,3 +112,18 @@ def test_keys_that_are_only_spoken_are_inferred(tmp_path: Path) -> None:
     assert [a.action.keys for a in keys] == [("ctrl", "s")]
     assert keys[0].evidence.action == "inferred"
     assert {signal.source for signal in keys[0].evidence.signals} >= {"narration"}
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "step_ms", "by_hand"),
+    [
+        ("Thursday", 8, 150, True),
+        ("chai", 5, 60, True),
+        ("72", 3, 50, True),
+        ("1", 9, 150, False),  # a counter turns over in place
+        ("request-progress", 4, 100, False),  # a program writes words
+    ],
+)
+def test_typing_has_a_letter_a_step_at_the_speed_of_hands(text: str, steps: int, step_ms: int, by_hand: bool) -> None:
+    typing = Typing(tuple(range(steps)), (0, 0, 40, 8), 0.9)
+    assert _by_hand(text, typing, [k * step_ms * NS_PER_MS for k in range(steps)]) is by_hand
