@@ -237,6 +237,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"{stopped[1]}; the same command goes on from here", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:  # before the first row; later see _stopping
+        print("stopped", file=sys.stderr)
+        return 128 + signal.SIGINT
     print(_summary(report, asked.out), file=sys.stderr)
     return 1 if report.failed else 0
 

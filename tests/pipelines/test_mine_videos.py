@@ -203,8 +203,13 @@ def start(arguments: list[str]) -> subprocess.Popen[bytes]:
 
 
 def wait_for_outcomes(process: subprocess.Popen[bytes], out: Path, count: int) -> None:
-    """Return as soon as so many outcomes are kept, or the job has ended."""
-    while process.poll() is None and sum(1 for _ in (out / "outcomes").rglob("*.json")) < count:
+    """Return as soon as so many outcomes are kept, at least one of them by this run, or the job has ended."""
+
+    def kept() -> int:
+        return sum(1 for _ in (out / "outcomes").rglob("*.json"))
+
+    count = max(count, kept() + 1)  # Beam takes a second to load: an earlier run may have left enough
+    while process.poll() is None and kept() < count:
         time.sleep(0.02)
 
 
