@@ -60,6 +60,7 @@ from video2gui.config import Settings
 from video2gui.errors import InputError, Video2GuiError
 
 #: Threads for each video that is looked at at the same time: they even out long and short videos.
+_TRIES = 100
 _THREADS_A_WORKER = 4
 
 _MAX_REPORT_BYTES = 64 << 20
@@ -207,7 +208,11 @@ def _stopping(scratch: Path) -> Iterator[None]:
     themselves, finished outcomes are kept, and nothing unfinished has a name."""
 
     def stop(number: int, _: FrameType | None) -> None:
-        shutil.rmtree(scratch.parent if scratch.name == "progress" else scratch, ignore_errors=True)
+        aside = scratch.parent if scratch.name == "progress" else scratch
+        for _ in range(_TRIES):  # threads are still at work, and may put something there meanwhile
+            shutil.rmtree(aside, ignore_errors=True)
+            if not aside.exists():
+                break
         print("\nstopped; the same command goes on from here", file=sys.stderr, flush=True)
         os._exit(128 + number)
 
