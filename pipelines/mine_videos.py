@@ -209,7 +209,7 @@ def _stopping(scratch: Path) -> Iterator[None]:
 
     def stop(number: int, _: FrameType | None) -> None:
         aside = scratch.parent if scratch.name == "progress" else scratch
-        for _ in range(_TRIES):  # threads are still at work, and may put something there meanwhile
+        for _attempt in range(_TRIES):  # threads are still at work, and may put something there meanwhile
             shutil.rmtree(aside, ignore_errors=True)
             if not aside.exists():
                 break
