@@ -32,6 +32,8 @@ _MODELS = Path(__file__).parent / "models"
 
 _LEAST_PRESS = 0.5
 _LEAST_DRAG = 0.45
+#: A pointer that moves by this share of a sideways scroll while it lasts drags.
+_TRAVEL = 0.25
 #: Two drags on end are one with a pause when the whole is as likely as this.
 _LEAST_WHOLE = 0.25
 #: Which button is asked of moments this sure, from the first moment so sure on.
@@ -105,7 +107,11 @@ def find_actions(
 ) -> tuple[list[ObservedAction], list[tuple[Typing, ObservedAction]]]:
     """Pointer and scroll actions, and typing (whose text is still to be read) with its runs."""
     movie, track = scene.movie, scene.watched.track
-    scrolls = [s for s in find_scrolls(movie, scene.watched.shifts) if not _in_motion(s.first, scene)]
+    scrolls = [
+        s
+        for s in find_scrolls(movie, scene.watched.shifts)
+        if not _in_motion(s.first, scene) and not (s.dx_px and _travels(s, scene))
+    ]
     typing = [
         t
         for t in find_typing(movie, track, scene.spots)
@@ -120,6 +126,13 @@ def find_actions(
     ]
     typed = [(t, _type(t, scene)) for t in typing]
     return sorted(actions, key=lambda a: a.start_ns), typed
+
+
+def _travels(scroll: Scrolling, scene: Scene) -> bool:
+    """Whether the pointer moves along sideways: then an edge is being dragged, or the page is."""
+    x = scene.watched.track.x_px[scroll.first : scroll.last + 1]
+    x = x[np.isfinite(x)]
+    return len(x) > 0 and float(np.ptp(x)) > _TRAVEL * abs(scroll.dx_px)
 
 
 def _in_motion(frame: int, scene: Scene) -> bool:

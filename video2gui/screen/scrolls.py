@@ -36,6 +36,8 @@ def find_scrolls(movie: CellMovie, shifts: dict[int, tuple[Shift, ...]]) -> list
             groups[-1].append((frame, shift))
         else:
             groups.append([(frame, shift)])
+            if len(groups) > 2 and len(groups[-2]) == 1 and _continues(groups[-3], frame, shift, movie):
+                groups[-3:] = [groups[-3] + groups[-1]]  # one frame against the way between: a list that repeats
     return [s for s in (_scrolling(group, movie) for group in groups) if s is not None]
 
 
@@ -45,6 +47,7 @@ def _continues(group: list[tuple[int, Shift]], frame: int, shift: Shift, movie: 
         movie.times_ns[frame] - movie.times_ns[last_frame] <= _PAUSE_NS
         and _sign(last) == _sign(shift)
         and _overlap(_across(last), _across(shift)) > 0.3
+        and (shift.dy_px != 0 or _same_place(last.rect_px, shift.rect_px))
     )
 
 
@@ -63,6 +66,11 @@ def _scrolling(group: list[tuple[int, Shift]], movie: CellMovie) -> Scrolling | 
     steps = len(group)
     confidence = min(0.97, gain * (0.75 if steps == 2 else 0.95))
     return Scrolling(group[0][0], group[-1][0], dx, dy, rect, steps, confidence)
+
+
+def _same_place(a: Rect, b: Rect) -> bool:
+    """Whether two places are about the same. Sideways it must be: columns that come and go look much like a shift."""
+    return _overlap(a, b) * min(_area(a), _area(b)) > 0.5 * max(_area(a), _area(b))
 
 
 def _across(shift: Shift) -> Rect:

@@ -14,11 +14,15 @@ from video2gui.video.frame import Image
 _STRIPS = 12
 #: The place must be this large to be measured, in units (pixels at 1280 wide).
 _LEAST_LONG = 90
-_LEAST_WIDE = 60
+_LEAST_WIDE = 40
 #: The shifted difference must fall under this share of the unshifted one.
 _BETTER = 0.45
+#: Lists repeat: of shifts that fit about as well as the best the shortest is taken.
+_AS_GOOD = 0.03
 #: So much of the place must still be in view after the shift.
 _LEAST_OVERLAP = 0.35
+#: So much of what there is to measure by must be: bare paper fits bare paper at any shift.
+_LEAST_KEPT = 0.3
 #: A place flatter than this (levels) has nothing to measure by.
 _LEAST_TEXTURE = 3.0
 
@@ -67,22 +71,42 @@ def _profile(image: Image, *, vertical: bool) -> Profile:
 def _along(a: Profile, b: Profile) -> tuple[int, float] | None:
     """(shift, gain) with b[i + shift] = a[i], or None."""
     n = len(a)
-    if (
-        np.abs(np.diff(a, axis=0)).mean() * 4 < _LEAST_TEXTURE
-        and np.abs(np.diff(b, axis=0)).mean() * 4 < _LEAST_TEXTURE
-    ):
+    texture_a, texture_b = _texture(a), _texture(b)
+    if max(texture_a[-1], texture_b[-1]) * 4 < _LEAST_TEXTURE * n:
         return None
     still = float(np.abs(a - b).mean())
     if still < 1.0:
         return None
+    least = _LEAST_KEPT * max(texture_a[-1], texture_b[-1])
     most = int(n * (1 - _LEAST_OVERLAP))
-    # coarse by every 3rd pixel, then fine around the best
-    scores = {s: _cost(a, b, s) for s in range(-most, most + 1, 2) if s}
-    near = min(scores, key=lambda s: scores[s])
+    # coarse by every 2nd pixel, then fine around the best
+    scores = {
+        s: _cost(a, b, s)
+        for s in range(-most, most + 1, 2)
+        if s and _kept(texture_a, -s) >= least and _kept(texture_b, s) >= least
+    }
+    if not scores:
+        return None
+    good = min(scores.values()) + _AS_GOOD * still
+    near = min((s for s in scores if scores[s] <= good and _is_dip(scores, s)), key=abs)
     fine = {s: _cost(a, b, s) for s in (near - 1, near, near + 1) if s}
     shift = min(fine, key=lambda s: fine[s])
     gain = 1 - fine[shift] / still
     return (shift, gain) if gain >= 1 - _BETTER and abs(shift) >= 2 else None
+
+
+def _texture(a: Profile) -> npt.NDArray[np.float64]:
+    """float64 (length,): how much the profile varies up to each of its places."""
+    return np.concatenate([[0.0], np.cumsum(np.abs(np.diff(a, axis=0)).mean(axis=1, dtype=np.float64))])
+
+
+def _kept(texture: npt.NDArray[np.float64], shift: int) -> float:
+    """What of it lies in the part from `shift` on, or up to -`shift` from the end."""
+    return float(texture[-1] - texture[shift] if shift >= 0 else texture[shift - 1])
+
+
+def _is_dip(scores: dict[int, float], shift: int) -> bool:
+    return scores[shift] <= min(scores.get(shift - 2, np.inf), scores.get(shift + 2, np.inf))
 
 
 def _cost(a: Profile, b: Profile, shift: int) -> float:

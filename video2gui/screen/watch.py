@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,9 +17,11 @@ from video2gui.video.frame import Image, Picture
 
 #: Frames that follow another by less are skipped: nothing a person does is faster.
 _LEAST_GAP_NS = 28_000_000
-#: From this share of changed cells on a frame may be a scroll; so many places are measured.
-_SCROLL_SHARE = 0.008
+#: From this share of changed cells in one place on a frame may be a scroll (a sparse sheet changes little when it
+#: scrolls); so many places are measured.
+_SCROLL_SHARE = 0.0014
 _MOST_PLACES = 2
+_MANY_PARTS = 4
 #: More changed places than this and the frame is handed on as one.
 _MOST_BOXES = 24
 
@@ -78,18 +80,32 @@ class _Pass:
         """Remember how the content moved, where enough of it changed to be a scroll."""
         layout, number = self.movie.layout, len(self.movie.times_ns) - 1
         gw, gh = layout.grid_wh
-        if len(delta.index) < _SCROLL_SHARE * gw * gh:
+        least = _SCROLL_SHARE * gw * gh
+        if len(delta.index) < least:
             return
         grid = np.zeros(gw * gh, bool)
         grid[delta.index] = True
-        rects = [r for r, _ in components(grid.reshape(gh, gw), gap=4)]
+        parts = list(components(grid.reshape(gh, gw), gap=4))
+        rects = [rect for rect, cells in parts if cells >= least]
         rects.sort(key=lambda r: (r[2] - r[0]) * (r[3] - r[1]), reverse=True)
-        found = [
-            measure_shift(before, after, _whole(layout.to_px(rect), layout.size_wh), layout.unit_px)
-            for rect in rects[:_MOST_PLACES]
-        ]
+        found = [self._shift(before, after, rect) for rect in rects[:_MOST_PLACES]]
+        if not any(found) and len(parts) >= _MANY_PARTS:  # lines far apart: they move together or not at all
+            found = [self._shift(before, after, _around([rect for rect, _ in parts]))]
         if shifts := tuple(shift for shift in found if shift is not None):
             self.shifts[number] = shifts
+
+    def _shift(self, before: Image, after: Image, rect: Rect) -> Shift | None:
+        layout = self.movie.layout
+        return measure_shift(before, after, _whole(layout.to_px(rect), layout.size_wh), layout.unit_px)
+
+
+def _around(rects: Sequence[Rect]) -> Rect:
+    return (
+        min(r[0] for r in rects),
+        min(r[1] for r in rects),
+        max(r[2] for r in rects),
+        max(r[3] for r in rects),
+    )
 
 
 def watch(
