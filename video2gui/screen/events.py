@@ -77,7 +77,8 @@ class Scene:
             [s for s in here if not any(_inside(movie.layout.to_px(s.rect), box) for box in overlays_px)]
             for here in find_spots(movie, track)
         ]
-        return Scene(watched, spots, find_rests(movie, track), find_cuts(movie), find_motion(movie, watched.shifts))
+        rests = [r for r in find_rests(movie, track) if not any(_covers(box, r) for box in overlays_px)]
+        return Scene(watched, spots, rests, find_cuts(movie), find_motion(movie, watched.shifts))
 
     @property
     def movie(self) -> CellMovie:
@@ -100,6 +101,12 @@ def _inside(box: tuple[float, float, float, float], place: tuple[float, float, f
     x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     margin = (place[3] - place[1]) / 2
     return place[0] - margin <= x <= place[2] + margin and place[1] - margin / 2 <= y <= place[3] + margin / 2
+
+
+def _covers(place: tuple[float, float, float, float], rest: Rest) -> bool:
+    """Whether the pointer is one in name only: arrows and hands are among the signs that recorders show keys with."""
+    margin = place[3] - place[1]
+    return place[0] - margin <= rest.x_px <= place[2] + margin and place[1] - margin <= rest.y_px <= place[3] + margin
 
 
 def find_actions(

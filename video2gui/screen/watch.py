@@ -11,8 +11,8 @@ import numpy.typing as npt
 from video2gui.screen.changes import CellMovie, ChangeDetector, Delta, Layout, Rect, components
 from video2gui.screen.keys_overlay import KeyOverlayReader
 from video2gui.screen.observed import PointerSample
-from video2gui.screen.pointer import PointerTracker
 from video2gui.screen.shift import Shift, measure_shift
+from video2gui.screen.tracker import PointerTracker
 from video2gui.video.frame import Image, Picture
 
 #: Frames that follow another by less are skipped: nothing a person does is faster.
@@ -122,10 +122,9 @@ def watch(
             run.add(picture)
     if run.last is None:
         return None
-    samples = tuple(run.tracker.samples)
-    return Watched(
-        run.movie, _track(samples, run.tracker.boxes_px, run.movie.layout), samples, run.shifts, run.keys, end_ns
-    )
+    samples, boxes_px = run.tracker.track()
+    track = _track(samples, boxes_px, run.movie.layout)
+    return Watched(run.movie, track, tuple(samples), run.shifts, run.keys, end_ns)
 
 
 def _changed_px(delta: Delta, layout: Layout) -> list[Rect]:
@@ -154,7 +153,7 @@ def _whole(box: tuple[float, float, float, float], size_wh: tuple[int, int]) -> 
 
 
 def _track(
-    samples: tuple[PointerSample, ...], boxes: list[tuple[float, float, float, float] | None], layout: Layout
+    samples: list[PointerSample], boxes: list[tuple[float, float, float, float] | None], layout: Layout
 ) -> Track:
     w, h = layout.size_wh
     return Track(

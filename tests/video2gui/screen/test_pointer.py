@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,7 +9,10 @@ import pytest
 from PIL import Image as Pil
 from PIL import ImageDraw, ImageFont
 
-from video2gui.screen.pointer import SHAPES, BoxPx, PointerFinder, PointerTracker
+from video2gui.geometry import Point
+from video2gui.screen.observed import PointerSample
+from video2gui.screen.pointer import SHAPES, BoxPx, Candidate, PointerFinder
+from video2gui.screen.tracker import PointerTracker
 from video2gui.screen.training.evaluate_pointer import score_track, track_video
 from video2gui.testing import draw_screencast
 from video2gui.video.frame import Image
@@ -62,7 +65,7 @@ def boxes(before: Image | None, image: Image) -> list[BoxPx]:
 
 def follow(tracker: PointerTracker, images: list[Image]) -> None:
     before: Image | None = None
-    start = len(tracker.samples)
+    start = len(tracker.track()[0])
     for n, image in enumerate(images, start):
         tracker.update(n * FRAME_NS, image, boxes(before, image))
         before = image
@@ -75,7 +78,7 @@ def path_of(*corners: tuple[int, int], steps: int = 6) -> Iterator[tuple[float, 
 
 
 def place(tracker: PointerTracker, index: int) -> tuple[float, float]:
-    point = tracker.samples[index].point
+    point = tracker.track()[0][index].point
     assert point is not None
     return point.to_px((WIDTH, HEIGHT))
 
@@ -115,8 +118,8 @@ def test_a_moving_pointer_is_followed_and_its_first_place_filled_in(finder: Poin
 
     follow(tracker, [with_arrow(picture, *at) for at in way])
 
-    assert all(s.visible for s in tracker.samples)
-    assert all(box is not None for box in tracker.boxes_px)
+    assert all(s.visible for s in tracker.track()[0])
+    assert all(box is not None for box in tracker.track()[1])
     errors = [np.hypot(*np.subtract(place(tracker, n), np.round(at))) for n, at in enumerate(way)]
     assert max(errors) <= 5
     assert float(np.median(errors)) <= 2
@@ -127,13 +130,13 @@ def test_an_arrow_that_never_moves_is_not_called_the_pointer(finder: PointerFind
 
     follow(tracker, [with_arrow(screen(), 300, 200)] * 5)
 
-    assert all(s.point is None and not s.visible for s in tracker.samples)
+    assert all(s.point is None and not s.visible for s in tracker.track()[0])
 
 
 def test_a_hidden_pointer_keeps_its_last_place(finder: PointerFinder) -> None:
     tracker, picture = PointerTracker(finder), screen(2)
     follow(tracker, [with_arrow(picture, *at) for at in path_of((500, 300), (200, 120), (310, 250))])
-    seen = len(tracker.samples)
+    seen = len(tracker.track()[0])
     last = place(tracker, -1)
 
     before = with_arrow(picture, *list(path_of((500, 300), (200, 120), (310, 250)))[-1])
@@ -142,7 +145,7 @@ def test_a_hidden_pointer_keeps_its_last_place(finder: PointerFinder) -> None:
         tracker.update((seen + n) * FRAME_NS, bare, boxes(before, bare))
         before = bare
 
-    assert [s.visible for s in tracker.samples[seen:]] == [False] * 4
+    assert [s.visible for s in tracker.track()[0][seen:]] == [False] * 4
     assert place(tracker, -1) == pytest.approx(last, abs=1)
 
 
@@ -151,9 +154,9 @@ def test_the_pointer_is_found_again_after_a_cut(finder: PointerFinder) -> None:
     follow(tracker, [with_arrow(picture, *at) for at in path_of((500, 300), (200, 120), (310, 250))])
 
     other = with_arrow(Pil.new("RGB", (WIDTH, HEIGHT), (250, 240, 225)), 450, 80)
-    sample = tracker.update(len(tracker.samples) * FRAME_NS, other, [(0, 0, WIDTH, HEIGHT)])
+    tracker.update(len(tracker.track()[0]) * FRAME_NS, other, [(0, 0, WIDTH, HEIGHT)])
 
-    assert sample.visible
+    assert tracker.track()[0][-1].visible
     assert np.hypot(*np.subtract(place(tracker, -1), (450, 80))) <= 4
 
 
@@ -168,7 +171,7 @@ def test_nothing_is_computed_while_nothing_changes(finder: PointerFinder) -> Non
         tracker.update((len(way) + n) * FRAME_NS, image, [])
 
     assert finder.searched_px == searched
-    assert all(s.visible for s in tracker.samples[-5:])
+    assert all(s.visible for s in tracker.track()[0][-5:])
 
 
 def test_no_pointer_is_made_up_while_text_is_typed_and_pages_turn(finder: PointerFinder) -> None:
@@ -185,7 +188,7 @@ def test_no_pointer_is_made_up_while_text_is_typed_and_pages_turn(finder: Pointe
 
     follow(tracker, images)
 
-    assert all(s.point is None for s in tracker.samples)
+    assert all(s.point is None for s in tracker.track()[0])
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -199,3 +202,65 @@ def test_a_drawn_recording_is_followed(finder: PointerFinder, tmp_path: Path, se
     assert score["near_time"] >= 0.9
     assert score["presence"] >= 0.9
     assert score["median_px"] <= 2.5
+
+
+class Told(PointerFinder):
+    """Says what it is told instead of looking: (x, y, score, shape) for each frame."""
+
+    def __init__(self, told: list[list[tuple[float, float, float, str]]]) -> None:
+        self.told = iter(told)
+
+    def find(
+        self, image: Image, boxes_px: Sequence[BoxPx], least_score: float = 0.2, zoom: float = 1.0
+    ) -> list[Candidate]:
+        return [Candidate(x, y, p, shape, (x, y, x + 12, y + 18)) for x, y, p, shape in next(self.told)]
+
+    def find_anywhere(self, image: Image, least_score: float = 0.2, zoom: float = 1.0) -> list[Candidate]:
+        return self.find(image, ())
+
+
+def told(*frames: list[tuple[float, float, float, str]]) -> list[PointerSample]:
+    """The track when just these are found, and something changes there and where the last ones were."""
+    tracker, image = PointerTracker(Told(list(frames))), np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+    for n, here in enumerate(frames):
+        places = [*here, *(frames[n - 1] if n else [])]
+        changed = [(int(x) - 9, int(y) - 9, int(x) + 9, int(y) + 9) for x, y, _, _ in places]
+        tracker.update(n * FRAME_NS, image, changed)
+    return tracker.track()[0]
+
+
+WAY: list[tuple[float, float, float, str]] = [(100.0 + 12 * n, 200.0 + 6 * n, 0.9, "arrow") for n in range(12)]
+ICON = (400.0, 40.0, 0.95, "arrow")
+
+
+def test_an_icon_is_no_pointer_however_alike_it_looks() -> None:
+    samples = told(*([at, ICON] for at in WAY), *([WAY[-1], ICON] for _ in range(5)))
+
+    assert [s.point for s in samples] == [Point.from_px(x, y, (WIDTH, HEIGHT)) for x, y, _, _ in [*WAY, *[WAY[-1]] * 5]]
+
+
+def test_an_icon_that_flickers_gains_nothing_by_it() -> None:
+    flicker = [[(*ICON[:2], 0.6, "arrow")] if n % 2 else [] for n in range(61)]
+
+    samples = told(*([at] for at in WAY), [], *flicker)
+
+    assert samples[-1].point == Point.from_px(*WAY[-1][:2], (WIDTH, HEIGHT))
+    assert not samples[-1].visible
+
+
+def test_letters_near_a_pointer_that_hides_are_not_it() -> None:
+    letters = [[(WAY[-1][0] + 30 + 9 * n, WAY[-1][1] + 2, 0.4, "text")] for n in range(12)]
+
+    samples = told(*([at] for at in WAY), [], *letters)
+
+    assert not any(s.visible for s in samples[len(WAY) :])
+
+
+def test_what_comes_later_tells_where_it_was_before() -> None:
+    decoy = (60.0, 300.0, 0.6, "arrow")
+    start = [[decoy], [decoy], [decoy, (*WAY[0][:2], 0.55, "arrow")]]
+
+    samples = told(*start, *([at, decoy] for at in WAY))
+
+    assert samples[-1].point == Point.from_px(*WAY[-1][:2], (WIDTH, HEIGHT))
+    assert samples[2].point == Point.from_px(*WAY[0][:2], (WIDTH, HEIGHT))

@@ -15,7 +15,8 @@ import numpy as np
 
 from video2gui.errors import load_extra
 from video2gui.screen.observed import PointerSample
-from video2gui.screen.pointer import BoxPx, PointerFinder, PointerTracker
+from video2gui.screen.pointer import BoxPx, PointerFinder
+from video2gui.screen.tracker import PointerTracker
 from video2gui.screen.training.cursor_themes import Cursor, load_themes
 from video2gui.screen.training.pointer_data import FRAMES, SceneMaker, find_fonts
 from video2gui.video import open_video
@@ -78,7 +79,7 @@ def track_video(path: Path, finder: PointerFinder, rate: float) -> tuple[list[Po
             started = time.process_time()
             tracker.update(frame.pts_ns, frame.image, boxes)
             cpu += time.process_time() - started
-    return tracker.samples, cpu, size
+    return tracker.track()[0], cpu, size
 
 
 def score_track(samples: list[PointerSample], rows: list[list[float]], size_wh: tuple[int, int]) -> dict[str, float]:
