@@ -74,6 +74,8 @@ def test_typed_text_and_keys_in_one_row() -> None:
     assert overlay_elements("Ctrl+C Ctrl+V") == [Pressed(keys("ctrl", "c")), Pressed(keys("ctrl", "v"))]
     assert overlay_elements("⌘→⏎") == [Pressed(keys("cmd", "right")), Pressed(Press("enter"))]
     assert overlay_elements("Map␣2024") == [Typed("Map 2024")]
+    assert overlay_elements("Map_2024") == [Typed("Map 2024")]  # as text recognisers read the sign of a space
+    assert overlay_elements("to my_file") == [Typed("to my_file")]
 
 
 def test_a_capital_letter_is_typed() -> None:

@@ -50,7 +50,7 @@ _HEARD_NS = (int(0.3 * NS_PER_S), 3 * NS_PER_S)
 _SPOKEN_KINDS = {"click": 1, "right_click": 2, "double_click": 3}
 #: From the press to its first trace in the picture.
 _LET_GO_NS = int(1.2 * NS_PER_S)
-_PRESS_TO_TRACE_NS = int(0.05 * NS_PER_S)
+LEAD_NS = int(0.05 * NS_PER_S)
 _CLICK_NS = int(0.1 * NS_PER_S)
 #: The button goes down before a drag's first step and up after its last.
 _DRAG_EDGE_NS = int(0.12 * NS_PER_S)
@@ -318,7 +318,7 @@ def _explained(
 
 def _press(moment: Moment, sure: float, kind: type[_Press], scene: Scene) -> ObservedAction:
     times = scene.movie.times_ns
-    start = max(times[moment.rest.first], times[moment.frame] - _PRESS_TO_TRACE_NS)
+    start = max(times[moment.rest.first], times[moment.frame] - LEAD_NS)
     signals = (
         Signal("pixels", sure, "the picture answered where the pointer rests"),
         Signal("pointer", float(scene.watched.track.confidence[moment.frame]), "the pointer rests"),
@@ -368,7 +368,7 @@ def _scroll(found: Scrolling, scene: Scene) -> ObservedAction:
     if point is not None:
         signals.append(Signal("pointer", found.confidence, "the pointer stands in what moved"))
     return ObservedAction(
-        max(0, times[found.first] - _PRESS_TO_TRACE_NS),
+        max(0, times[found.first] - LEAD_NS),
         times[found.last],
         Scroll(direction, distance),
         Evidence(tuple(signals), found.confidence, "seen", place="seen" if point else None),
@@ -390,14 +390,14 @@ def _scroll_point(found: Scrolling, scene: Scene) -> Point | None:
 
 def _type(typing: Typing, scene: Scene) -> ObservedAction:
     times = scene.movie.times_ns
-    start = max(0, times[typing.first] - _PRESS_TO_TRACE_NS)
+    start = max(0, times[typing.first] - LEAD_NS)
     signal = Signal("pixels", typing.confidence, f"{len(typing.frames)} small changes advance along a line")
     return ObservedAction(
         start,
         times[typing.last],
         TypeText(None),
         Evidence((signal,), typing.confidence, "seen"),
-        before_ns=times[max(typing.first - 1, 0)],
+        before_ns=times[max(typing.since - 1, 0)],
         after_ns=_typed_by(typing, scene),
         effect=Box.from_px(*scene.movie.layout.to_px(typing.rect), scene.movie.layout.size_wh),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +15,7 @@ from video2gui.timebase import NS_PER_S
 
 #: A letter's change is no wider and no higher than this (units); several letters may fall into one frame.
 _WIDEST = 70.0
-_LOWEST, _HIGHEST = 7.0, 50.0
+_LOWEST, _HIGHEST = 7.0, 40.0
 _LEAST_PEAK = 24
 #: Between two keys of one word or sentence passes no more than this.
 _PAUSE_NS = int(1.3 * NS_PER_S)
@@ -24,6 +24,16 @@ _AHEAD, _BACK = 34.0, 30.0
 _FEWEST_KEYS = 3
 #: The first change is the caret's, not a letter's, when the next comes later than this.
 _FIRST_PAUSE_NS = int(0.75 * NS_PER_S)
+#: Keys a second.
+_SLOWEST, _FASTEST = 0.8, 16.0
+#: Into a line that ends at the right: so many keys at least, at this rate (buttons pressed with the pointer are
+#: slower), with this confidence.
+_FEWEST_PUSHED, _SLOWEST_PUSHED, _PUSHED = 4, 1.6, 0.7
+_RESULT_NS = int(0.45 * NS_PER_S)
+#: The first key may come before the first letter seen by twice the usual gap, and by so much.
+_SOON_NS, _OPENING_NS = int(0.3 * NS_PER_S), int(0.6 * NS_PER_S)
+#: Hands that type leave the mouse alone (units).
+_AT_REST = 24.0
 #: What changes this near (units) to a moving pointer is its own doing.
 _REACH = 48.0
 
@@ -35,10 +45,18 @@ class Typing:
     frames: tuple[int, ...]
     rect: Rect
     confidence: float
+    #: the frame of a larger change just before the first letter's, where what stood there made way: it may be the
+    #: first key's, or only the focus that came
+    opening: int | None = None
 
     @property
     def first(self) -> int:
         return self.frames[0]
+
+    @property
+    def since(self) -> int:
+        """The first frame that may show a key's work."""
+        return self.frames[0] if self.opening is None else self.opening
 
     @property
     def last(self) -> int:
@@ -58,8 +76,49 @@ def find_typing(movie: CellMovie, track: Track, spots: Spots) -> list[Typing]:
                 runs.append([letter])
             elif run[-1].frame != k:
                 run.append(letter)
-    found = [t for run in runs for t in _typings(run, movie, track)]
-    return _one_at_a_time(found)
+    found = [t for run in runs for t in (*_typings(run, movie, track), *_pushed_left(run, movie, track))]
+    return [_opened(typing, movie, track, spots) for typing in _one_at_a_time(found)]
+
+
+def _pushed_left(run: list[Spot], movie: CellMovie, track: Track) -> Iterator[Typing]:
+    """Typing into a line that ends at the right, as calculators have: each letter pushes the others left."""
+    right = max((s.rect[2] for s in run), key=[s.rect[2] for s in run].count)
+    part = [s for s in run if abs(s.rect[2] - right) <= 1]
+    times = [movie.times_ns[s.frame] for s in part]
+    while len(part) > 1 and times[len(part) - 1] - times[len(part) - 2] > _RESULT_NS:
+        part = part[:-1]  # a result took its place
+    if len(part) < _FEWEST_PUSHED or not track.known(part[0].frame) or _swept(part, track, movie):
+        return
+    wider = sum(b.width > max(a.width for a in part[: n + 1]) for n, b in enumerate(part[1:]))
+    seconds = (times[len(part) - 1] - times[0]) / NS_PER_S
+    if wider < 2 or not _SLOWEST_PUSHED <= (len(part) - 1) / max(seconds, 1e-3) <= _FASTEST:
+        return
+    yield Typing(tuple(s.frame for s in part), _around(part), _PUSHED)
+
+
+def _opened(typing: Typing, movie: CellMovie, track: Track, spots: Spots) -> Typing:
+    """The typing with the change just before its first letter, if there is one in the same place."""
+    times, (left, top, _, bottom) = movie.times_ns, typing.rect
+    gaps = np.diff([times[k] for k in typing.frames])
+    least_ns = times[typing.first] - min(max(2 * int(np.median(gaps)) if len(gaps) else 0, _SOON_NS), _OPENING_NS)
+    ahead = round(_AHEAD * movie.layout.unit_px / movie.layout.cell_wh[0])
+    for k in range(typing.first - 1, -1, -1):
+        if times[k] < least_ns:
+            break
+        for s in spots[k]:
+            overlap = min(s.rect[3], bottom) - max(s.rect[1], top)
+            if (
+                not s.caret
+                and s.peak >= _LEAST_PEAK
+                and overlap >= 0.5 * min(s.height, bottom - top)
+                and s.height <= 2.5 * (bottom - top)
+                and s.rect[0] <= left + ahead // 2
+                and left - ahead <= s.rect[2]
+                and not _under_pointer(s, k, movie, track)
+            ):
+                widened = max(left - ahead, min(s.rect[0], left))
+                return replace(typing, rect=(widened, *typing.rect[1:]), opening=k)
+    return typing
 
 
 def _under_pointer(spot: Spot, frame: int, movie: CellMovie, track: Track) -> bool:
@@ -136,29 +195,31 @@ def _typing(part: list[Spot], movie: CellMovie, track: Track) -> Typing | None:
         return None
     seconds = (times[-1] - times[0]) / NS_PER_S
     rate = (len(part) - 1) / max(seconds, 1e-3)
-    if not 0.8 <= rate <= 16 or _swept(part, track, movie):
+    if not _SLOWEST <= rate <= _FASTEST or _swept(part, track, movie):
         return None
     grown = part[-1].rect[2] - part[0].rect[2]
     if part[-1].rect[0] - part[0].rect[0] < 0.4 * grown:  # it swells instead of moving on: a ring, a button
         return None
-    rect = (
+    steps = [b.rect[2] - a.rect[2] for a, b in pairwise(part)]
+    even = 1 - min(1.0, float(np.std(steps)) / max(float(np.mean(steps)), 1.0))
+    confidence = min(0.95, 0.4 + 0.06 * min(len(part), 7) + 0.15 * even)
+    return Typing(tuple(s.frame for s in part), _around(part), confidence)
+
+
+def _around(part: list[Spot]) -> Rect:
+    return (
         min(s.rect[0] for s in part),
         min(s.rect[1] for s in part),
         max(s.rect[2] for s in part),
         max(s.rect[3] for s in part),
     )
-    steps = [b.rect[2] - a.rect[2] for a, b in pairwise(part)]
-    even = 1 - min(1.0, float(np.std(steps)) / max(float(np.mean(steps)), 1.0))
-    confidence = min(0.95, 0.4 + 0.06 * min(len(part), 7) + 0.15 * even)
-    return Typing(tuple(s.frame for s in part), rect, confidence)
 
 
 def _swept(part: list[Spot], track: Track, movie: CellMovie) -> bool:
     """Whether the pointer was on its way meanwhile: coordinates in a status line, a stroke, a hover."""
-    x, y = track.x_px[part[0].frame : part[-1].frame + 1], track.y_px[part[0].frame : part[-1].frame + 1]
-    moving = np.hypot(np.diff(x), np.diff(y)) > 2 * movie.layout.unit_px
-    seen = track.visible[part[0].frame + 1 : part[-1].frame + 1]
-    return bool((moving & seen).mean() > 0.3) if len(moving) else False
+    x, y = (of[part[0].frame : part[-1].frame + 1] for of in (track.x_px, track.y_px))
+    x, y = x[np.isfinite(x)], y[np.isfinite(y)]
+    return len(x) > 0 and float(np.ptp(x) + np.ptp(y)) > _AT_REST * movie.layout.unit_px
 
 
 def _one_at_a_time(found: list[Typing]) -> list[Typing]:

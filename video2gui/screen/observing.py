@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from video2gui.captions.words import Transcript
 from video2gui.ocr.base import Ocr
-from video2gui.screen.events import Scene, find_actions, find_still, with_text
+from video2gui.screen.events import LEAD_NS, Scene, find_actions, find_still, with_text
 from video2gui.screen.fusion import with_keys
 from video2gui.screen.keystrokes import Typing
 from video2gui.screen.narration import spoken_actions
@@ -21,6 +24,8 @@ from video2gui.video.reader import VideoReader
 
 #: Letters a second that hands can type, and letters that may fall between two looks at the screen.
 _FASTEST, _AT_ONCE = 20.0, 4
+#: A change with no letter to it that comes so long before the next one is no key.
+_LONE_NS = int(0.25 * NS_PER_S)
 
 
 def observe_video(
@@ -66,10 +71,25 @@ def _read(
         found = typed_text(before, after, (int(left), int(top), int(right) + 1, int(bottom) + 1), ocr)
         if found.outcome in ("deleted", "nothing"):
             continue  # nothing new stands there: it was no typing
+        if found.outcome == "unreadable" and not scene.watched.track.known(typing.first):
+            continue  # with no pointer in sight this may be a game
         if found.text is not None and not _by_hand(found.text, typing, scene.movie.times_ns):
             continue
-        out.append(with_text(action, found.text, found.confidence))
+        start_ns = max(0, scene.movie.times_ns[_first_key(typing, found.text, scene.movie.times_ns)] - LEAD_NS)
+        out.append(with_text(replace(action, start_ns=start_ns), found.text, found.confidence))
     return out
+
+
+def _first_key(typing: Typing, text: str | None, times_ns: Sequence[int]) -> int:
+    """The frame of the first key. A first change long before the next is the focus coming; one a little before it is,
+    too, when there is no letter for it."""
+    frames = [*([] if typing.opening is None else [typing.opening]), *typing.frames]
+    gaps = np.diff([times_ns[k] for k in frames])
+    if len(gaps) == 0:
+        return frames[0]
+    spare = len(frames) - len(text) if text is not None else typing.opening is not None
+    lone = gaps[0] > (_LONE_NS if spare > 0 else max(2 * _LONE_NS, 2 * float(np.median(gaps))))
+    return frames[1 if lone else 0]
 
 
 def _by_hand(text: str, typing: Typing, times_ns: Sequence[int]) -> bool:

@@ -78,7 +78,9 @@ def overlay_elements(text: str) -> list[Element]:
 
 
 def _spaced(plain: str) -> str:
-    return plain.strip().replace("␣", " ")
+    """Spaces for the sign of one, which readers of text take for a low line where no plain space tells them apart."""
+    plain = plain.strip()
+    return (plain if " " in plain else plain.replace("_", " ")).replace("␣", " ")
 
 
 def _chord(text: str, at: int) -> tuple[Element, int] | None:

@@ -8,14 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image as Pil
+from PIL import ImageDraw, ImageFont
 
 from video2gui.captions import read_captions
 from video2gui.ocr import open_ocr
 from video2gui.screen import Observation, events_json, observe
-from video2gui.screen.keystrokes import Typing
-from video2gui.screen.observing import _by_hand
+from video2gui.screen.effects import find_spots
+from video2gui.screen.keystrokes import Typing, find_typing
+from video2gui.screen.observing import _by_hand, _first_key
+from video2gui.screen.watch import watch
 from video2gui.testing import Screencast, draw_screencast, write_video
 from video2gui.timebase import NS_PER_MS
+from video2gui.video.frame import Frame, Image
+from video2gui.video.memory_reader import MemoryReader
 
 SEEDS = (0, 3)
 
@@ -127,3 +133,50 @@ def test_keys_that_are_only_spoken_are_inferred(tmp_path: Path) -> None:
 def test_typing_has_a_letter_a_step_at_the_speed_of_hands(text: str, steps: int, step_ms: int, by_hand: bool) -> None:
     typing = Typing(tuple(range(steps)), (0, 0, 40, 8), 0.9)
     assert _by_hand(text, typing, [k * step_ms * NS_PER_MS for k in range(steps)]) is by_hand
+
+
+class _Line:
+    """A drawn line of text in frames of 66 ms: the text that stands there at each of them."""
+
+    def __init__(self, *shown: str, right: bool = False) -> None:
+        self.shown, self.right = shown, right
+
+    def image(self, text: str) -> Image:
+        picture = Pil.new("RGB", (960, 600), "white")
+        pen, font = ImageDraw.Draw(picture), ImageFont.load_default(22)
+        pen.rectangle((300, 280, 660, 320), outline=(90, 90, 90))
+        pen.text((650 if self.right else 310, 286), text, fill="black", font=font, anchor="ra" if self.right else "la")
+        return np.asarray(picture)
+
+    def typing(self, known: bool = True) -> list[Typing]:
+        frames = [Frame(k * 66 * NS_PER_MS, self.image(text)) for k, text in enumerate(self.shown)]
+        watched = watch(MemoryReader(frames).pictures(), (960, 600))
+        assert watched is not None
+        if known:
+            watched.track.x_px[:], watched.track.y_px[:] = 500.0, 500.0
+        return find_typing(watched.movie, watched.track, find_spots(watched.movie, watched.track))
+
+
+def _steps(*texts: str, rest: int = 3) -> tuple[str, ...]:
+    return tuple(text for text in texts for _ in range(rest))
+
+
+def test_typing_begins_with_the_key_that_replaces_what_stood_there() -> None:
+    (typing,) = _Line(*_steps("Untitled folder", "P", "Pr", "Pro", "Proj", "Proje")).typing()
+    assert (typing.opening, typing.first) == (3, 6)
+    assert _first_key(typing, "Proje", [k * 66 * NS_PER_MS for k in range(20)]) == 3
+
+
+def test_a_focus_that_came_before_is_no_key() -> None:
+    times = [0, 600, 750, 900, 1050]
+    typing = Typing((0, 1, 2, 3, 4), (0, 0, 9, 5), 0.9)
+    assert _first_key(typing, "Graz", [t * NS_PER_MS for t in times]) == 1
+    assert _first_key(typing, "Graze", [t * NS_PER_MS for t in times]) == 1
+    assert _first_key(typing, "Graze", [t * NS_PER_MS for t in (0, 150, 300, 450, 600)]) == 0
+
+
+def test_a_calculators_line_grows_to_the_left() -> None:
+    line = _Line(*_steps("", "1", "12", "128", "1289"), right=True)
+    (typing,) = line.typing()
+    assert (typing.first, typing.last) == (3, 12)
+    assert line.typing(known=False) == []  # a game's score does so, too
