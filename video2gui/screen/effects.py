@@ -8,6 +8,7 @@ import numpy as np
 
 from video2gui.screen.changes import CellMovie, Grid, Layout, Rect, components
 from video2gui.screen.watch import Track
+from video2gui.screen.zooms import Camera
 from video2gui.timebase import NS_PER_S
 
 #: Spots of fewer cells that also changed faintly are noise.
@@ -160,12 +161,16 @@ class Rest:
     start: int
 
 
-def find_rests(movie: CellMovie, track: Track) -> list[Rest]:
-    """Where the pointer stood for at least a tenth of a second, in order."""
+def find_rests(movie: CellMovie, track: Track, camera: Camera | None = None) -> list[Rest]:
+    """Where the pointer stood for at least a tenth of a second, in order.
+
+    While the `camera` moves nothing rests in the frame; how far the pointer went since is told in the whole picture.
+    """
+    carried = {k for first, last in (camera.moves if camera else ()) for k in range(first, last + 1)}
     reach = _STILL_UNITS * movie.layout.unit_px
     runs: list[list[int]] = []  # [first, last]
     for k in range(len(movie.times_ns)):
-        if not track.known(k):
+        if not track.known(k) or k in carried:
             continue
         if runs and runs[-1][1] >= k - 3 and _apart(track, runs[-1], k) <= reach:
             runs[-1][1] = k
@@ -176,9 +181,18 @@ def find_rests(movie: CellMovie, track: Track) -> list[Rest]:
         if movie.times_ns[last] - movie.times_ns[first] < _LEAST_REST_NS:
             continue
         x, y = float(np.nanmedian(track.x_px[first : last + 1])), float(np.nanmedian(track.y_px[first : last + 1]))
-        travel = float(np.hypot(x - out[-1].x_px, y - out[-1].y_px)) / movie.layout.unit_px if out else 0.0
+        travel = _travel(out[-1], x, y, first, camera) / movie.layout.unit_px if out else 0.0
         out.append(Rest(first, last, x, y, travel, out[-1].last if out else 0))
     return out
+
+
+def _travel(last: Rest, x_px: float, y_px: float, frame: int, camera: Camera | None) -> float:
+    """How far it is in pixels from the last rest to a place shown in `frame`, whatever the camera did meanwhile."""
+    if camera is None:
+        return float(np.hypot(x_px - last.x_px, y_px - last.y_px))
+    x, y = camera.page(frame, x_px, y_px)
+    from_x, from_y = camera.page(last.last, last.x_px, last.y_px)
+    return float(np.hypot(x - from_x, y - from_y) * camera.scale[frame])
 
 
 def _apart(track: Track, run: list[int], frame: int) -> float:

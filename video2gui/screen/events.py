@@ -24,6 +24,7 @@ from video2gui.screen.presses import Moment, find_moments
 from video2gui.screen.scrolls import Scrolling, find_scrolls
 from video2gui.screen.trees import Floats, read_forest
 from video2gui.screen.watch import Watched
+from video2gui.screen.zooms import find_camera
 from video2gui.timebase import NS_PER_S
 
 _Press = Click | RightClick | DoubleClick
@@ -77,8 +78,11 @@ class Scene:
             [s for s in here if not any(_inside(movie.layout.to_px(s.rect), box) for box in overlays_px)]
             for here in find_spots(movie, track)
         ]
-        rests = [r for r in find_rests(movie, track) if not any(_covers(box, r) for box in overlays_px)]
-        return Scene(watched, spots, rests, find_cuts(movie), find_motion(movie, watched.shifts))
+        cuts = find_cuts(movie)
+        camera = find_camera(movie, cuts)
+        rests = [r for r in find_rests(movie, track, camera) if not any(_covers(box, r) for box in overlays_px)]
+        motion = [*find_motion(movie, watched.shifts), *camera.moves]
+        return Scene(watched, spots, rests, cuts, motion)
 
     @property
     def movie(self) -> CellMovie:

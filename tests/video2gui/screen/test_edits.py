@@ -1,0 +1,81 @@
+"""What the editor of a recording did is told from what its user did."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+
+from video2gui.screen.events import Scene, find_actions
+from video2gui.screen.watch import Watched, watch
+from video2gui.screen.zooms import Camera, find_camera
+from video2gui.timebase import NS_PER_MS
+from video2gui.video.frame import Frame, Image
+from video2gui.video.memory_reader import MemoryReader
+
+WH = (640, 360)
+
+
+def page(seed: int = 0, height: int = WH[1]) -> Image:
+    """uint8 (height, 640, 3): a window with a coloured bar and boxes of many sizes."""
+    rng = np.random.default_rng(seed)
+    picture = np.full((height, WH[0], 3), 240, np.uint8)
+    for _ in range(height // 2):
+        x, y = int(rng.integers(0, WH[0])), int(rng.integers(30, height))
+        wide, high = int(rng.integers(6, 60)), int(rng.integers(4, 14))
+        picture[y : y + high, x : x + wide] = rng.integers(0, 220, 3)
+    picture[:24] = (40, 80, 160)
+    return picture
+
+
+def seen(images: list[Image], step_ms: int = 40) -> Watched:
+    frames = [Frame(k * step_ms * NS_PER_MS, image) for k, image in enumerate(images)]
+    watched = watch(MemoryReader(frames).pictures(), WH)
+    assert watched is not None
+    return watched
+
+
+def zoomed(picture: Image, scale: float, x: float, y: float) -> Image:
+    shown: Image = cv2.warpAffine(picture, np.array([[scale, 0, x], [0, scale, y]]), WH, flags=cv2.INTER_AREA)
+    return shown
+
+
+def eased(frames: int) -> list[float]:
+    return [u * u * (3 - 2 * u) for u in np.linspace(0, 1, frames)]
+
+
+def ride(picture: Image, frames: int) -> list[Image]:
+    """Whole, into the picture by 1.6, there for a while, and out again."""
+    way = [0.0] * 6 + eased(frames) + [1.0] * 8 + eased(frames)[::-1] + [0.0] * 6
+    return [zoomed(picture, 1 + 0.6 * u, -200 * u, -120 * u) for u in way]
+
+
+def camera(watched: Watched) -> Camera:
+    return find_camera(watched.movie, ())
+
+
+@pytest.mark.parametrize("frames", [10, 18, 30])
+def test_the_camera_is_measured_and_nobody_acts_meanwhile(frames: int) -> None:
+    watched = seen(ride(page(1), frames))
+    found = camera(watched)
+    assert len(found.moves) == 2
+    inside = 6 + frames + 4
+    assert found.scale[inside] == pytest.approx(1.6, abs=0.02)
+    assert (found.x_px[inside], found.y_px[inside]) == pytest.approx((-200, -120), abs=4)
+    assert found.page(inside, 120, 40) == pytest.approx((200, 100), abs=4)
+    assert found.scale[-1] == 1 and found.x_px[-1] == 0
+    actions, typed = find_actions(Scene.of(watched))
+    assert actions == [] and typed == []
+
+
+def test_a_scrolled_page_and_one_enlarged_in_its_window_are_no_camera() -> None:
+    long = page(height=900)
+    tops = [0] * 4 + list(range(0, 300, 25)) + [275] * 4
+    assert camera(seen([long[top : top + WH[1]] for top in tops])).moves == ()
+    picture, window = page(), page(1)
+    images = []
+    for u in [0.0] * 4 + eased(12) + [1.0] * 4:
+        shown = picture.copy()
+        shown[60:320, 120:560] = zoomed(window, 1 + 0.6 * u, -200 * u, -120 * u)[60:320, 120:560]
+        images.append(shown)
+    assert camera(seen(images)).moves == ()
