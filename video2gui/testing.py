@@ -162,7 +162,8 @@ def _turn_mp4(path: Path, quarter_turns: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TrueAction:
-    """What was done in a drawn recording: `kind` is one of click, type, scroll; times are press and release.
+    """What was done in a drawn recording: `kind` is one of click, type, scroll, drag, long_press; times are
+    press and release.
 
     `point` is where the pointer's hot spot was, `box` the control under it and `target` its words. `distance` is how
     far the content moved, as a fraction of the frame's height.
@@ -177,6 +178,7 @@ class TrueAction:
     text: str | None = None
     direction: str | None = None
     distance: float | None = None
+    end_point: Point | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,6 +408,288 @@ class _Play:
         x, y = round(state.pointer[0]), round(state.pointer[1])
         arrow = [(0, 0), (0, 17), (4, 13), (7, 20), (10, 19), (7, 12), (12, 12)]
         pen.polygon([(x + dx, y + dy) for dx, dy in arrow], fill="black", outline="white")
+
+
+# ------------------------------------------------------------------------------------------- a drawn touch screen
+
+
+@dataclass(frozen=True, slots=True)
+class TouchStyle:
+    """How a drawn touch indicator looks. `radius` is a fraction of the frame's width; `fade_in_ms` and `fade_out_ms`
+    are how long it takes to come and go. `kind`: spot (Android's "show taps"), disc, ring; none leaves it out."""
+
+    kind: str = "spot"
+    radius: float = 0.03
+    colour: tuple[int, int, int] = (128, 128, 128)
+    opacity: float = 0.5
+    fade_in_ms: int = 0
+    fade_out_ms: int = 120
+
+
+def draw_touchcast(
+    path: Path,
+    seed: int = 0,
+    size_wh: tuple[int, int] = (360, 780),
+    style: TouchStyle | None = None,
+    fps: float = 30.0,
+    gestures: Sequence[str] = ("tap", "swipe", "tap", "hold", "tap", "tap", "drag"),
+    options: dict[str, str] | None = None,
+) -> Screencast:
+    """Draw a phone on which a list is worked with a finger, and write it as `write_video` does with `options`.
+
+    Each of `gestures` is a tap (on a row, which opens a page, on a switch, on a button of a dialog or on "back", as the
+    page has it), a hold (which opens a dialog), a swipe or the drag of a row. Kinds of actions: click, long_press,
+    scroll, drag. The same seed gives the same recording.
+    """
+    play = _Phone(random.Random(seed), size_wh, style or TouchStyle())
+    play.perform(gestures)
+    step_ms = 1000 / fps
+    looks = [round(n * step_ms / 10) * 10 for n in range(int(play.now_ms / step_ms))]
+    states = [play.at(look) for look in looks]
+    times, end_ns = tuple(t * NS_PER_MS for t in looks), (looks[-1] + round(step_ms / 10) * 10) * NS_PER_MS
+    write_video(path, (play.draw(*s) for s in states), times, end_ns=end_ns, options=options)
+    return Screencast(size_wh, times, end_ns, tuple(play.actions), ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """All that the phone shows but the finger."""
+
+    opened: int | None = None
+    scrolled: float = 0.0
+    pressed: int | None = None
+    dialog: bool = False
+    on: frozenset[int] = frozenset()
+    carried: tuple[int, float] | None = None
+
+
+class _Phone:
+    """Moves a phone's page and a finger through time, in milliseconds."""
+
+    def __init__(self, rng: random.Random, size_wh: tuple[int, int], style: TouchStyle) -> None:
+        self.rng, self.size_wh, self.style = rng, size_wh, style
+        self.unit = size_wh[0] / 360
+        self.dark, self.wallpaper = rng.random() < 0.4, rng.random() < 0.3
+        self.rows = [f"{rng.choice(_ROWS)} {n + 1}" for n in range(80)]
+        self.hues = [tuple(rng.randrange(40, 220) for _ in range(3)) for _ in self.rows]
+        self.switches = rng.random() < 0.5
+        self.now_ms = 0
+        self.actions: list[TrueAction] = []
+        self.page = _Page()
+        self._pages = [(0, self.page)]
+        self._finger: list[tuple[int, tuple[float, float] | None]] = []  # where it lies from an instant on
+
+    def perform(self, gestures: Sequence[str]) -> None:
+        self._wait(500, 900)
+        for gesture in gestures:
+            getattr(self, "_" + gesture)()
+            self._wait(500, 1300)
+
+    def at(self, time_ms: int) -> tuple[_Page, tuple[float, float] | None, float]:
+        """The page, the indicator's place and how much of it is there (0..1)."""
+        page = [p for t, p in self._pages if t <= time_ms][-1]
+        place, share, since = None, 0.0, 0
+        for t, where in self._finger:
+            if t > time_ms:
+                break
+            if where is not None and share == 0.0:
+                since = t
+            if where is not None:
+                place, share = where, min(1.0, (time_ms - since + 1) / max(self.style.fade_in_ms, 1))
+            else:
+                share = max(0.0, 1 - (time_ms - t) / max(self.style.fade_out_ms, 1))
+        return page, place, share
+
+    # ------------------------------------------------------------------------------------------------- acting
+
+    def _set(self, **changes: Any) -> None:
+        self.page = replace(self.page, **changes)
+        self._pages.append((self.now_ms, self.page))
+
+    def _wait(self, least_ms: int, most_ms: int) -> None:
+        self.now_ms += self.rng.randrange(least_ms, most_ms)
+
+    def _in(self, box: tuple[float, float, float, float]) -> tuple[float, float]:
+        return (
+            box[0] + (box[2] - box[0]) * self.rng.uniform(0.2, 0.8),
+            box[1] + (box[3] - box[1]) * self.rng.uniform(0.3, 0.7),
+        )
+
+    def _row(self) -> tuple[int, tuple[float, float, float, float]]:
+        u, (w, h) = self.unit, self.size_wh
+        row = int((self.page.scrolled + self.rng.uniform(0.15, 0.75) * h) / (64 * u))
+        y = 64 * u * row - self.page.scrolled + 72 * u
+        return row, (0.0, y, float(w), y + 64 * u)
+
+    def _tap(self) -> None:
+        u, (w, h) = self.unit, self.size_wh
+        changes: dict[str, Any]
+        pressed, wait_ms = None, 30
+        if self.page.dialog:
+            box, changes = (0.55 * w, 0.55 * h, 0.85 * w, 0.6 * h), {"dialog": False}
+        elif self.page.opened is not None:
+            box, changes = (4 * u, 20 * u, 44 * u, 60 * u), {"opened": None}
+        else:
+            row, box = self._row()
+            if self.switches and self.rng.random() < 0.6:
+                box, changes = (w - 60 * u, box[1] + 16 * u, w - 16 * u, box[3] - 16 * u), {"on": self.page.on ^ {row}}
+            else:
+                changes, pressed, wait_ms = {"opened": row}, row, 200
+        place, start_ms = self._in(box), self.now_ms
+        self._finger.append((start_ms, place))
+        self.now_ms += 50
+        self._set(pressed=pressed)
+        self._wait(20, 120)
+        self._finger.append((self.now_ms, None))
+        self._keep("click", start_ms, place, box)
+        self.now_ms += wait_ms
+        self._set(pressed=None, **changes)
+
+    def _hold(self) -> None:
+        if self.page.opened is not None or self.page.dialog:
+            self._tap()
+            self._wait(500, 900)
+        row, box = self._row()
+        place, start_ms = self._in(box), self.now_ms
+        self._finger.append((start_ms, place))
+        self.now_ms += 80
+        self._set(pressed=row)
+        self.now_ms += 450
+        self._set(pressed=None, dialog=True)
+        self._wait(150, 500)
+        self._finger.append((self.now_ms, None))
+        self._keep("long_press", start_ms, place, box)
+
+    def _swipe(self) -> None:
+        """The list follows the finger, and goes on when it is gone."""
+        if self.page.opened is not None or self.page.dialog:
+            self._tap()
+            self._wait(500, 900)
+        w, h = self.size_wh
+        x, y, start_ms = w * self.rng.uniform(0.3, 0.7), h * self.rng.uniform(0.6, 0.8), self.now_ms
+        way, length_ms, scrolled = h * self.rng.uniform(0.2, 0.45), self.rng.randrange(180, 500), self.page.scrolled
+        self._finger.append((start_ms, (x, y)))
+        self.now_ms += 40
+        begun_ms = self.now_ms
+        for at in range(8, length_ms + 8, 8):
+            self.now_ms = begun_ms + at
+            moved = way * (min(1.0, at / length_ms) ** 1.5)
+            self._finger.append((self.now_ms, (x, y - moved)))
+            self._set(scrolled=scrolled + moved)
+        self._finger.append((self.now_ms, None))
+        up_ms = self.now_ms
+        for at in range(8, 300, 8):
+            self.now_ms = up_ms + at
+            self._set(scrolled=scrolled + way + 0.25 * way * (1 - (1 - at / 300) ** 2))
+        self._keep("scroll", start_ms, (x, y), (0, 72 * self.unit, w, h), end=(x, y - way), direction="down")
+
+    def _drag(self) -> None:
+        """A row is lifted and carried while the list stays."""
+        if self.page.opened is not None or self.page.dialog:
+            self._tap()
+            self._wait(500, 900)
+        row, box = self._row()
+        (x, y), start_ms = self._in(box), self.now_ms
+        way = self.size_wh[1] * self.rng.uniform(0.12, 0.3) * (1 if y < self.size_wh[1] / 2 else -1)
+        length_ms = 600
+        self._finger.append((start_ms, (x, y)))
+        self.now_ms += 500
+        begun_ms = self.now_ms
+        for at in range(8, length_ms + 8, 8):
+            self.now_ms = begun_ms + at
+            moved = way * (0.5 - 0.5 * math.cos(math.pi * min(1.0, at / length_ms)))
+            self._finger.append((self.now_ms, (x, y + moved)))
+            self._set(carried=(row, moved))
+        self._wait(100, 200)
+        self._finger.append((self.now_ms, None))
+        self._keep("drag", start_ms, (x, y), box, end=(x, y + way))
+        self._set(carried=None)
+
+    def _keep(
+        self,
+        kind: str,
+        start_ms: int,
+        place: tuple[float, float],
+        box: tuple[float, float, float, float],
+        end: tuple[float, float] | None = None,
+        **more: Any,
+    ) -> None:
+        times = start_ms * NS_PER_MS, self.now_ms * NS_PER_MS
+        w, h = self.size_wh
+        area = Box.from_px(max(box[0], 0), max(box[1], 0), min(box[2], w), min(box[3], h), self.size_wh)
+        end_point = None if end is None else Point.from_px(*end, self.size_wh)
+        point = Point.from_px(*place, self.size_wh)
+        self.actions.append(TrueAction(kind, *times, point, area, "", end_point=end_point, **more))
+
+    # ------------------------------------------------------------------------------------------------ drawing
+
+    def draw(self, page: _Page, place: tuple[float, float] | None, share: float) -> Image:
+        from PIL import Image as Pil
+        from PIL import ImageDraw
+
+        u, (w, h) = self.unit, self.size_wh
+        ink, paper, bar = ("#e8e8e8", "#1e1e20", "#303034") if self.dark else ("#202020", "#fcfcfc", "#ececf2")
+        picture = Pil.new("RGB", self.size_wh, paper)
+        if self.wallpaper:
+            blend = Pil.linear_gradient("L").resize(self.size_wh).convert("RGB")
+            picture = Pil.blend(picture, blend, 0.15)
+        pen = ImageDraw.Draw(picture)
+        font = _font(max(6, round(17 * u)))
+        if page.opened is None:
+            self._draw_rows(pen, page, ink, font)
+        else:
+            pen.rectangle((0, 72 * u, w, 260 * u), fill=self.hues[page.opened])
+            for line in range(12):
+                words = f"{self.rows[(page.opened + line) % 80]} and {self.rows[line]}"
+                pen.text((16 * u, (290 + 34 * line) * u), words, fill=ink, font=font)
+        pen.rectangle((0, 0, w, 72 * u), fill=bar)
+        title = "List" if page.opened is None else "< " + self.rows[page.opened]
+        pen.text((16 * u, 32 * u), title, fill=ink, font=font)
+        if page.dialog:
+            shade = Pil.new("RGB", self.size_wh, "black")
+            picture = Pil.blend(picture, shade, 0.5)
+            pen = ImageDraw.Draw(picture)
+            pen.rounded_rectangle((0.1 * w, 0.38 * h, 0.9 * w, 0.62 * h), 12 * u, fill=paper)
+            pen.text((0.15 * w, 0.42 * h), "Delete this row?", fill=ink, font=font)
+            pen.text((0.66 * w, 0.56 * h), "OK", fill="#3584e4", font=font)
+        return self._with_finger(np.asarray(picture), place, share)
+
+    def _draw_rows(self, pen: ImageDraw.ImageDraw, page: _Page, ink: str, font: Any) -> None:
+        u, (w, h) = self.unit, self.size_wh
+        for row, words in enumerate(self.rows):
+            y = 72 * u + 64 * u * row - page.scrolled
+            y += page.carried[1] if page.carried and page.carried[0] == row else 0
+            if not 0 < y < h:
+                continue
+            if row == page.pressed or (page.carried and page.carried[0] == row):
+                pen.rectangle((0, y, w, y + 64 * u), fill="#8090a0")
+            pen.ellipse((16 * u, y + 14 * u, 52 * u, y + 50 * u), fill=self.hues[row])
+            pen.text((66 * u, y + 20 * u), words, fill=ink, font=font)
+            if self.switches:
+                fill = "#3584e4" if row in page.on else "#a0a0a0"
+                knob = w - (38 if row in page.on else 58) * u
+                pen.rounded_rectangle((w - 60 * u, y + 20 * u, w - 16 * u, y + 44 * u), 12 * u, fill=fill)
+                pen.ellipse((knob, y + 22 * u, knob + 20 * u, y + 42 * u), fill="white")
+
+    def _with_finger(self, image: Image, place: tuple[float, float] | None, share: float) -> Image:
+        if place is None or share == 0.0 or self.style.kind == "none":
+            return image
+        w, h = self.size_wh
+        radius = self.style.radius * w
+        ys, xs = np.mgrid[0:h, 0:w].astype(np.float32)
+        away = np.hypot(xs - place[0], ys - place[1]) / radius
+        soft = radius / 1.5  # edges are drawn over a pixel and a half
+        inside = np.clip((1 - away) * soft, 0, 1)
+        colour = np.asarray(self.style.colour, np.float32)
+        if self.style.kind == "ring":
+            inside *= np.clip((away - 0.72) * soft, 0, 1)
+        cover = (inside * self.style.opacity * share)[..., None]
+        out = image * (1 - cover) + colour * cover
+        if self.style.kind == "spot":  # bright, with a grey edge
+            edge = (inside * np.clip((away - 0.85) * soft, 0, 1) * 0.6 * share)[..., None]
+            out = out * (1 - edge) + 110 * edge
+        rounded: Image = np.clip(out + 0.5, 0, 255).astype(np.uint8)
+        return rounded
 
 
 @functools.cache

@@ -10,19 +10,30 @@ from pathlib import Path
 import numpy as np
 
 from video2gui.geometry import Box, Point
-from video2gui.schema import Click, Direction, DoubleClick, Drag, Evidence, RightClick, Scroll, Signal, TypeText
+from video2gui.schema import (
+    Click,
+    Direction,
+    DoubleClick,
+    Drag,
+    Evidence,
+    LongPress,
+    RightClick,
+    Scroll,
+    Signal,
+    TypeText,
+)
 from video2gui.screen.buttons import button_row
-from video2gui.screen.changes import CellMovie, Grid
-from video2gui.screen.cuts import find_cuts, find_fades, find_motion
+from video2gui.screen.changes import CellMovie
+from video2gui.screen.cuts import find_cuts, find_motion
 from video2gui.screen.drags import Way, find_ways
 from video2gui.screen.effects import Rest, Spots, find_rests, find_spots
 from video2gui.screen.keystrokes import Typing, find_typing
-from video2gui.screen.lasting import still_cells
 from video2gui.screen.narration import SpokenAction
 from video2gui.screen.observed import ObservedAction
 from video2gui.screen.pictures import Pictures
 from video2gui.screen.presses import Moment, find_moments
 from video2gui.screen.scrolls import Scrolling, find_scrolls
+from video2gui.screen.touches import Touch, find_touches, held_for, moves_page
 from video2gui.screen.trees import Floats, read_forest
 from video2gui.screen.watch import Watched
 from video2gui.screen.zooms import find_camera
@@ -70,24 +81,20 @@ class Scene:
     rests: list[Rest]
     cuts: list[int]
     motion: list[tuple[int, int]]
-    #: where not everything moves all the time; None: everywhere
-    still: Grid | None
 
     @staticmethod
     def of(watched: Watched, overlays_px: Sequence[tuple[float, float, float, float]] = ()) -> Scene:
         """`overlays_px` are places where what changes is no program's answer (keys shown by a recorder)."""
         movie, track = watched.movie, watched.track
-        still = still_cells(movie)
         spots = [
             [s for s in here if not any(_inside(movie.layout.to_px(s.rect), box) for box in overlays_px)]
-            for here in find_spots(movie, track, still)
+            for here in find_spots(movie, track)
         ]
-        cuts, fades = find_cuts(movie, still), find_fades(movie, still)
-        camera = find_camera(movie, cuts, still)
+        cuts = find_cuts(movie)
+        camera = find_camera(movie, cuts)
         rests = [r for r in find_rests(movie, track, camera) if not any(_covers(box, r) for box in overlays_px)]
-        motion = [*find_motion(movie, watched.shifts, still), *camera.moves, *fades]
-        cuts = sorted({*cuts, *(first for first, _ in fades)})
-        return Scene(watched, spots, rests, cuts, motion, still)
+        motion = [*find_motion(movie, watched.shifts), *camera.moves]
+        return Scene(watched, spots, rests, cuts, motion)
 
     @property
     def movie(self) -> CellMovie:
@@ -123,10 +130,15 @@ def find_actions(
 ) -> tuple[list[ObservedAction], list[tuple[Typing, ObservedAction]]]:
     """Pointer and scroll actions, and typing (whose text is still to be read) with its runs."""
     movie, track = scene.movie, scene.watched.track
+    touches = find_touches(movie, track, scene.watched.shifts)
+    swipes = [t for t in touches if t.moved and moves_page(t, movie)]
+    carries = [t for t in touches if t.moved and t not in swipes]
     scrolls = [
         s
-        for s in find_scrolls(movie, scene.watched.shifts, scene.still)
-        if not _in_motion(s.first, scene) and not (s.dx_px and _travels(s, scene))
+        for s in find_scrolls(movie, scene.watched.shifts, [t.first for t in swipes])
+        if not _in_motion(s.first, scene)
+        and not (s.dx_px and _travels(s, scene))
+        and not any(t.first <= s.last and s.first <= t.last for t in carries)
     ]
     typing = [
         t
@@ -138,7 +150,7 @@ def find_actions(
     actions = [
         *(_drag(way, p, scene) for way, p in ways),
         *(_press(moment, p, kind, scene) for moment, p, kind in presses),
-        *(_scroll(s, scene) for s in scrolls),
+        *_touched(touches, scrolls, typing, scene),
     ]
     typed = [(t, _type(t, scene)) for t in typing]
     return sorted(actions, key=lambda a: a.start_ns), typed
@@ -365,20 +377,78 @@ def _drag(way: Way, sure: float, scene: Scene) -> ObservedAction:
     )
 
 
-def _scroll(found: Scrolling, scene: Scene) -> ObservedAction:
+def _touched(
+    touches: Sequence[Touch], scrolls: Sequence[Scrolling], typing: Sequence[Typing], scene: Scene
+) -> list[ObservedAction]:
+    """Scrolls, with the fingers that made them, and what the other fingers did."""
+    out, left = [], list(touches)
+    for found in scrolls:
+        fingers = [t for t in left if _scrolls(t, found, scene)]
+        left = [t for t in left if t not in fingers]
+        out.append(_scroll(found, scene, fingers[0] if fingers else None))
+    # what is tapped while a line grows are the keys of the keyboard on the screen
+    left = [t for t in left if t.moved or not any(r.first - 1 <= t.first <= r.last for r in typing)]
+    return out + [_touch(t, scene) for t in left]
+
+
+def _scrolls(touch: Touch, found: Scrolling, scene: Scene) -> bool:
+    """Whether the content goes with the finger, or begins to where the finger is lost."""
+    times = scene.movie.times_ns
+    (x0, y0), (x1, y1) = touch.start_px, touch.end_px
+    if not touch.moved:
+        late = min(times[touch.last] + _SETTLED_NS // 2, times[touch.first] + _SETTLED_NS + LEAD_NS)
+        return times[touch.first] <= times[found.first] <= late
+    along = (x1 - x0) * found.dx_px + (y1 - y0) * found.dy_px > 0
+    return along and times[touch.first] - _SETTLED_NS <= times[found.first] <= times[touch.last] + _SETTLED_NS
+
+
+def _touch(touch: Touch, scene: Scene) -> ObservedAction:
+    times, size = scene.movie.times_ns, scene.movie.layout.size_wh
+    action: Scroll | Drag | LongPress | Click = Click()
+    if touch.moved:
+        action = Scroll(_drawn(touch)) if moves_page(touch, scene.movie) else Drag()
+    elif held_for(touch, scene.movie):
+        action = LongPress()
+    signal = Signal("click_overlay", touch.likeness, "a finger's mark comes and goes")
+    return ObservedAction(
+        times[touch.first],
+        max(times[touch.last], times[touch.first] + 1),
+        action,
+        Evidence((signal,), touch.likeness, "seen", place="seen"),
+        before_ns=times[max(touch.first - 1, 0)],
+        after_ns=scene.settled(touch.last),
+        point=Point.from_px(*touch.start_px, size),
+        end_point=Point.from_px(*touch.end_px, size) if isinstance(action, Drag) else None,
+        effect=_effect(touch.last, scene),
+    )
+
+
+def _drawn(touch: Touch) -> Direction:
+    """Which way the view goes when a finger draws the page along: against the finger."""
+    dx, dy = touch.end_px[0] - touch.start_px[0], touch.end_px[1] - touch.start_px[1]
+    if abs(dy) >= abs(dx):
+        return "down" if dy < 0 else "up"
+    return "right" if dx < 0 else "left"
+
+
+def _scroll(found: Scrolling, scene: Scene, finger: Touch | None = None) -> ObservedAction:
     times, (w, h) = scene.movie.times_ns, scene.movie.layout.size_wh
     direction: Direction
     if found.dy_px:
         direction, distance = ("down" if found.dy_px < 0 else "up"), abs(found.dy_px) / h
     else:
         direction, distance = ("right" if found.dx_px < 0 else "left"), abs(found.dx_px) / w
+    start = max(0, times[found.first] - LEAD_NS)
     point = _scroll_point(found, scene)
     signals = [Signal("pixels", found.confidence, f"the content moved in {found.steps} steps")]
-    if point is not None:
+    if finger is not None:
+        start, point = times[finger.first], Point.from_px(*finger.start_px, scene.movie.layout.size_wh)
+        signals.append(Signal("click_overlay", finger.likeness, "a finger moves along"))
+    elif point is not None:
         signals.append(Signal("pointer", found.confidence, "the pointer stands in what moved"))
     return ObservedAction(
-        max(0, times[found.first] - LEAD_NS),
-        times[found.last],
+        start,
+        max(times[found.last], start),
         Scroll(direction, distance),
         Evidence(tuple(signals), found.confidence, "seen", place="seen" if point else None),
         before_ns=times[max(found.first - 1, 0)],
