@@ -47,8 +47,11 @@ class Spot:
 Spots = list[list[Spot]]
 
 
-def find_spots(movie: CellMovie, track: Track) -> Spots:
-    """For each frame, what changed apart from the pointer, largest first; flicker and carets taken out or marked."""
+def find_spots(movie: CellMovie, track: Track, still: Grid | None = None) -> Spots:
+    """For each frame, what changed apart from the pointer, largest first; flicker and carets taken out or marked.
+
+    Looked for in the `still` cells; in all, when None.
+    """
     gw, gh = movie.layout.grid_wh
     picture = np.zeros((gw * gh, 3), np.int16)
     heat = np.zeros(gw * gh, np.float32)
@@ -66,6 +69,8 @@ def find_spots(movie: CellMovie, track: Track) -> Spots:
         heat *= np.float32(np.exp((heated_ns - time_ns) / _COOLING_NS))
         heated_ns = time_ns
         cool = heat[index] < _HOT
+        if still is not None:
+            cool &= still.reshape(-1)[index]
         heat[index] += 1
         levels = np.zeros(gw * gh, np.int16)
         levels[index[cool]] = level[cool]

@@ -23,11 +23,12 @@ from video2gui.schema import (
     TypeText,
 )
 from video2gui.screen.buttons import button_row
-from video2gui.screen.changes import CellMovie
-from video2gui.screen.cuts import find_cuts, find_motion
+from video2gui.screen.changes import CellMovie, Grid
+from video2gui.screen.cuts import find_cuts, find_fades, find_motion
 from video2gui.screen.drags import Way, find_ways
 from video2gui.screen.effects import Rest, Spots, find_rests, find_spots
 from video2gui.screen.keystrokes import Typing, find_typing
+from video2gui.screen.lasting import still_cells
 from video2gui.screen.narration import SpokenAction
 from video2gui.screen.observed import ObservedAction
 from video2gui.screen.pictures import Pictures
@@ -81,20 +82,24 @@ class Scene:
     rests: list[Rest]
     cuts: list[int]
     motion: list[tuple[int, int]]
+    #: where not everything moves all the time; None: everywhere
+    still: Grid | None
 
     @staticmethod
     def of(watched: Watched, overlays_px: Sequence[tuple[float, float, float, float]] = ()) -> Scene:
         """`overlays_px` are places where what changes is no program's answer (keys shown by a recorder)."""
         movie, track = watched.movie, watched.track
+        still = still_cells(movie)
         spots = [
             [s for s in here if not any(_inside(movie.layout.to_px(s.rect), box) for box in overlays_px)]
-            for here in find_spots(movie, track)
+            for here in find_spots(movie, track, still)
         ]
-        cuts = find_cuts(movie)
-        camera = find_camera(movie, cuts)
+        cuts, fades = find_cuts(movie, still), find_fades(movie, still)
+        camera = find_camera(movie, cuts, still)
         rests = [r for r in find_rests(movie, track, camera) if not any(_covers(box, r) for box in overlays_px)]
-        motion = [*find_motion(movie, watched.shifts), *camera.moves]
-        return Scene(watched, spots, rests, cuts, motion)
+        motion = [*find_motion(movie, watched.shifts, still), *camera.moves, *fades]
+        cuts = sorted({*cuts, *(first for first, _ in fades)})
+        return Scene(watched, spots, rests, cuts, motion, still)
 
     @property
     def movie(self) -> CellMovie:
@@ -135,7 +140,7 @@ def find_actions(
     carries = [t for t in touches if t.moved and t not in swipes]
     scrolls = [
         s
-        for s in find_scrolls(movie, scene.watched.shifts, [t.first for t in swipes])
+        for s in find_scrolls(movie, scene.watched.shifts, scene.still, [t.first for t in swipes])
         if not _in_motion(s.first, scene)
         and not (s.dx_px and _travels(s, scene))
         and not any(t.first <= s.last and s.first <= t.last for t in carries)

@@ -44,7 +44,8 @@ class ObservedAction:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """All that was seen in one video: actions in order of their start, the pointer's track, hard cuts.
+    """All that was seen in one video: actions in order of their start, the pointer's track, cuts (a fade counts from
+    its first frame).
 
     `size_wh` is the frame's width and height in pixels; `end_ns` is the end of the last frame as far as known.
     `still_ns` are the half-open intervals of at least two seconds in which nothing moved.

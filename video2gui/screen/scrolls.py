@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from video2gui.screen.changes import CellMovie, Rect
+from video2gui.screen.changes import CellMovie, Grid, Rect
 from video2gui.screen.shift import Shift
 from video2gui.timebase import NS_PER_S
 
@@ -28,13 +28,22 @@ class Scrolling:
     confidence: float
 
 
-def find_scrolls(movie: CellMovie, shifts: dict[int, tuple[Shift, ...]], begins: Sequence[int] = ()) -> list[Scrolling]:
+def find_scrolls(
+    movie: CellMovie,
+    shifts: dict[int, tuple[Shift, ...]],
+    still: Grid | None = None,
+    begins: Sequence[int] = (),
+) -> list[Scrolling]:
     """All scrolls, in order. One way of scrolling ends where the content turns round or rests for half a second, and
     before the frames in `begins`, in which a finger came down.
+
+    What moves outside the `still` cells (all, when None) is none.
     """
     groups: list[list[tuple[int, Shift]]] = []
     for frame in sorted(shifts):
         shift = max(shifts[frame], key=lambda s: s.gain * _area(s.rect_px))
+        if still is not None and not _lies_in(shift.rect_px, still, movie):
+            continue
         if groups and _continues(groups[-1], frame, shift, movie, begins):
             groups[-1].append((frame, shift))
         else:
@@ -42,6 +51,12 @@ def find_scrolls(movie: CellMovie, shifts: dict[int, tuple[Shift, ...]], begins:
             if len(groups) > 2 and len(groups[-2]) == 1 and _continues(groups[-3], frame, shift, movie, begins):
                 groups[-3:] = [groups[-3] + groups[-1]]  # one frame against the way between: a list that repeats
     return [s for s in (_scrolling(group, movie) for group in groups) if s is not None]
+
+
+def _lies_in(rect_px: Rect, still: Grid, movie: CellMovie) -> bool:
+    left, top = movie.layout.to_cell(rect_px[0], rect_px[1])
+    right, bottom = movie.layout.to_cell(rect_px[2], rect_px[3])
+    return bool(still[top : bottom + 1, left : right + 1].mean() > 0.5)
 
 
 def _continues(

@@ -6,7 +6,10 @@ import cv2
 import numpy as np
 import pytest
 
+from video2gui.screen.changes import CellMovie
+from video2gui.screen.cuts import find_fades
 from video2gui.screen.events import Scene, find_actions
+from video2gui.screen.lasting import still_cells
 from video2gui.screen.watch import Watched, watch
 from video2gui.screen.zooms import Camera, find_camera
 from video2gui.timebase import NS_PER_MS
@@ -79,3 +82,72 @@ def test_a_scrolled_page_and_one_enlarged_in_its_window_are_no_camera() -> None:
         shown[60:320, 120:560] = zoomed(window, 1 + 0.6 * u, -200 * u, -120 * u)[60:320, 120:560]
         images.append(shown)
     assert camera(seen(images)).moves == ()
+
+
+def mixed(one: Image, two: Image, share: float) -> Image:
+    out: Image = cv2.addWeighted(one, 1 - share, two, share, 0)
+    return out
+
+
+def fades(images: list[Image]) -> list[tuple[int, int]]:
+    return find_fades(seen(images).movie)
+
+
+def test_fades_are_told_from_dialogs_zooms_and_jumps() -> None:
+    one, two, black = page(0), page(1) // 2, np.zeros_like(page())
+    even = [float(u) for u in np.linspace(0, 1, 16)]
+    ((first, last),) = fades([one] * 5 + [mixed(one, two, u) for u in even] + [two] * 5)
+    assert first == pytest.approx(6, abs=1) and last == pytest.approx(20, abs=1)
+    through = [mixed(one, black, u) for u in even] + [mixed(black, two, u) for u in even]
+    found = fades([one] * 5 + through + [two] * 5)
+    assert len(found) == 2 and found[0][1] < found[1][0]
+    dimmed = [mixed(one, black, 0.5 * u) for u in (0.3, 0.6, 0.9, 1)]
+    assert fades([one] * 5 + dimmed + [dimmed[-1]] * 5) == []
+    assert fades(ride(one, 18)) == []
+    assert fades([one] * 5 + [two] * 5 + [one] * 5) == []
+
+
+def test_nobody_acts_across_a_fade() -> None:
+    one, two = page(0), page(1)
+    even = [float(u) for u in np.linspace(0, 1, 16)]
+    scene = Scene.of(seen([one] * 5 + [mixed(one, two, u) for u in even] + [two] * 5))
+    assert len(scene.cuts) == 1
+    assert find_actions(scene) == ([], [])
+
+
+def webcam(seconds: int) -> list[Image]:
+    """A page with a round picture in its lower right corner in which stripes run down."""
+    still = page()
+    disc = np.zeros(WH[::-1], bool)
+    ys, xs = np.ogrid[: WH[1], : WH[0]]
+    disc |= (xs - 560) ** 2 + (ys - 290) ** 2 < 60**2
+    bands = np.random.default_rng(0).integers(0, 255, (40, 1, 3)).astype(np.uint8)
+    images = []
+    for k in range(25 * seconds):
+        shown = still.copy()
+        stripes = np.repeat(np.roll(bands, k // 2, axis=0), 9, axis=0)
+        shown[disc] = np.broadcast_to(stripes, still.shape)[disc]
+        images.append(shown)
+    return images
+
+
+def movie_of(images: list[Image]) -> CellMovie:
+    return seen(images).movie
+
+
+def test_a_webcam_picture_is_no_place_where_anything_happens() -> None:
+    watched = seen(webcam(8))
+    still = still_cells(watched.movie)
+    assert still is not None
+    cell = watched.movie.layout.to_cell
+    inside, outside = cell(560, 290), cell(300, 120)
+    assert not still[inside[::-1]] and still[outside[::-1]]
+    assert 0.02 < (~still).mean() < 0.08
+    assert find_actions(Scene.of(watched)) == ([], [])
+
+
+def test_what_moves_now_and_then_is_not_masked() -> None:
+    images = webcam(8)
+    calm = images[:40] + [images[40]] * 160
+    assert still_cells(movie_of(calm)) is None
+    assert still_cells(movie_of(images[:50])) is None  # too short to tell
