@@ -3,33 +3,70 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from video2gui.errors import load_extra
-from video2gui.screen.changes import CellMovie, Grid
+from video2gui.screen.changes import CellMovie, Delta, Grid, Layout
 from video2gui.timebase import NS_PER_S
 
 #: The recording is looked at in windows of this length; in fewer of them than this nothing is lasting.
-_WINDOW_NS, _FEWEST_WINDOWS = NS_PER_S // 2, 12
+_WINDOW_NS, _FEWEST_WINDOWS = NS_PER_S // 2, 16
 #: A cell that changes in this share of the windows moves all the time; one next to it that does so in the lesser
 #: share belongs to it.
-_SEED, _GROWN = 0.5, 0.12
+_SEED, _GROWN = 0.7, 0.12
 #: A lasting place covers at least this share of the frame and is filled by cells that move all the time to this share.
 _LEAST_AREA, _LEAST_FILL = 0.004, 0.25
 #: Holes and edges up to so many cells belong to the place.
 _JOIN_CELLS = 5
 
 
-def still_cells(movie: CellMovie) -> Grid | None:
-    """Bool (rows, columns): the cells where what changes may be the user's doing; None when all are.
+class Activity:
+    """In how many windows of time each cell changed; fed with deltas in order."""
 
-    The others lie in places of some size that move through most of the recording.
-    """
+    def __init__(self, layout: Layout, begin_ns: int) -> None:
+        self._grid_wh = layout.grid_wh
+        gw, gh = layout.grid_wh
+        self._active = np.zeros(gw * gh, np.int32)
+        self._now = np.zeros(gw * gh, bool)
+        self._begun_ns = begin_ns
+        self.windows = 0
+
+    def add(self, time_ns: int, delta: Delta) -> bool:
+        """Take in what changed at `time_ns`; whether a window ended before it."""
+        ended = time_ns - self._begun_ns >= _WINDOW_NS
+        while time_ns - self._begun_ns >= _WINDOW_NS:
+            self._active += self._now
+            self._now[:] = False
+            self.windows, self._begun_ns = self.windows + 1, self._begun_ns + _WINDOW_NS
+        self._now[delta.index] = True
+        return ended
+
+    def still(self) -> Grid | None:
+        """Bool (rows, columns): the cells where what changes may be the user's doing; None when all are.
+
+        The others lie in places of some size that moved in most of the windows so far.
+        """
+        if self.windows < _FEWEST_WINDOWS:
+            return None
+        gw, gh = self._grid_wh
+        share = (self._active / self.windows).reshape(gh, gw)
+        if np.count_nonzero(share >= _SEED) < _LEAST_FILL * _LEAST_AREA * gw * gh:
+            return None
+        return _still(share)
+
+
+def still_cells(movie: CellMovie) -> Grid | None:
+    """`Activity.still` of a whole recording."""
+    activity = Activity(movie.layout, movie.times_ns[0])
+    for time_ns, delta in zip(movie.times_ns[1:], movie.deltas[1:], strict=True):
+        activity.add(time_ns, delta)
+    return activity.still()
+
+
+def _still(share: npt.NDArray[np.float64]) -> Grid | None:
+    """The cells outside the places that are filled by cells which move in most of the windows."""
     cv2 = load_extra("cv2", "see")
-    gw, gh = movie.layout.grid_wh
-    active, windows = _active(movie)
-    if windows < _FEWEST_WINDOWS:
-        return None
-    share = (active / windows).reshape(gh, gw)
+    gh, gw = share.shape
     seeds = (share >= _SEED).astype(np.uint8)
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * _JOIN_CELLS + 1,) * 2)
     joined = cv2.morphologyEx(seeds, cv2.MORPH_CLOSE, kernel)
@@ -46,18 +83,3 @@ def still_cells(movie: CellMovie) -> Grid | None:
     grown = cv2.morphologyEx(grown, cv2.MORPH_CLOSE, kernel)
     still: Grid = cv2.dilate(grown, np.ones((3, 3), np.uint8)) == 0
     return still
-
-
-def _active(movie: CellMovie) -> tuple[np.ndarray, int]:
-    """For each cell the number of windows in which it changed, and the number of windows."""
-    gw, gh = movie.layout.grid_wh
-    total = np.zeros(gw * gh, np.int32)
-    here = np.zeros(gw * gh, bool)
-    windows, begun_ns = 0, movie.times_ns[0]
-    for time_ns, delta in zip(movie.times_ns[1:], movie.deltas[1:], strict=True):
-        while time_ns - begun_ns >= _WINDOW_NS:
-            total += here
-            here[:] = False
-            windows, begun_ns = windows + 1, begun_ns + _WINDOW_NS
-        here[delta.index] = True
-    return total, windows

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from video2gui.screen.changes import CellMovie, ChangeDetector, Delta, Layout, Rect, components
+from video2gui.screen.changes import CellMovie, ChangeDetector, Delta, Grid, Layout, Rect, components
 from video2gui.screen.keys_overlay import KeyOverlayReader
+from video2gui.screen.lasting import Activity
 from video2gui.screen.observed import PointerSample
 from video2gui.screen.shift import Shift, measure_shift
 from video2gui.screen.tracker import PointerTracker
@@ -63,10 +64,13 @@ class _Pass:
     shifts: dict[int, tuple[Shift, ...]] = field(default_factory=dict)
     keys: KeyOverlayReader = field(default_factory=KeyOverlayReader)
     last: Image | None = None
+    activity: Activity | None = None
+    still: Grid | None = None
 
     def add(self, picture: Picture) -> None:
         delta = self.detector.update(picture.small(self.movie.layout.grid_wh))
         self.movie.append(picture.pts_ns, delta)
+        delta = self._users(picture.pts_ns, delta)
         changed = _changed_px(delta, self.movie.layout)
         # where nothing changed, the picture before will do: converting is what costs
         image = picture.image() if self.last is None or changed else self.last
@@ -75,6 +79,17 @@ class _Pass:
         if self.last is not None:
             self._measure(self.last, image, delta)
         self.last = image
+
+    def _users(self, time_ns: int, delta: Delta) -> Delta:
+        """What of the change may be the user's doing: not what lies in a place that moves all the time."""
+        if self.activity is None:
+            self.activity = Activity(self.movie.layout, time_ns)
+        elif self.activity.add(time_ns, delta):
+            self.still = self.activity.still()
+        if self.still is None or self.last is None:
+            return delta
+        kept = self.still.reshape(-1)[delta.index]
+        return Delta(delta.index[kept], delta.colour[kept])
 
     def _measure(self, before: Image, after: Image, delta: Delta) -> None:
         """Remember how the content moved, where enough of it changed to be a scroll."""

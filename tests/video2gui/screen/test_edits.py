@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from video2gui.screen.changes import CellMovie
 from video2gui.screen.cuts import find_fades
 from video2gui.screen.events import Scene, find_actions
 from video2gui.screen.lasting import still_cells
+from video2gui.screen.pointer import BoxPx
+from video2gui.screen.tracker import PointerTracker
 from video2gui.screen.watch import Watched, watch
 from video2gui.screen.zooms import Camera, find_camera
 from video2gui.timebase import NS_PER_MS
@@ -31,9 +35,19 @@ def page(seed: int = 0, height: int = WH[1]) -> Image:
     return picture
 
 
-def seen(images: list[Image], step_ms: int = 40) -> Watched:
+class Listener(PointerTracker):
+    """Remembers which changed places it was told, and looks for nothing."""
+
+    told: list[list[BoxPx]]
+
+    def update(self, pts_ns: int, image: Image, changed_boxes_px: Sequence[BoxPx]) -> None:
+        self.told = [*getattr(self, "told", []), list(changed_boxes_px)]
+        super().update(pts_ns, image, [] if len(self.told) > 1 else changed_boxes_px)
+
+
+def seen(images: list[Image], step_ms: int = 40, tracker: PointerTracker | None = None) -> Watched:
     frames = [Frame(k * step_ms * NS_PER_MS, image) for k, image in enumerate(images)]
-    watched = watch(MemoryReader(frames).pictures(), WH)
+    watched = watch(MemoryReader(frames).pictures(), WH, tracker)
     assert watched is not None
     return watched
 
@@ -136,7 +150,8 @@ def movie_of(images: list[Image]) -> CellMovie:
 
 
 def test_a_webcam_picture_is_no_place_where_anything_happens() -> None:
-    watched = seen(webcam(8))
+    tracker = Listener()
+    watched = seen(webcam(10), tracker=tracker)
     still = still_cells(watched.movie)
     assert still is not None
     cell = watched.movie.layout.to_cell
@@ -144,10 +159,11 @@ def test_a_webcam_picture_is_no_place_where_anything_happens() -> None:
     assert not still[inside[::-1]] and still[outside[::-1]]
     assert 0.02 < (~still).mean() < 0.08
     assert find_actions(Scene.of(watched)) == ([], [])
+    assert tracker.told[-40:] == [[]] * 40  # the pointer is not looked for there, once it is known
 
 
 def test_what_moves_now_and_then_is_not_masked() -> None:
-    images = webcam(8)
-    calm = images[:40] + [images[40]] * 160
+    images = webcam(10)
+    calm = images[:40] + [images[40]] * 200
     assert still_cells(movie_of(calm)) is None
     assert still_cells(movie_of(images[:50])) is None  # too short to tell
