@@ -12,6 +12,8 @@ from video2gui.timebase import NS_PER_S
 _PAUSE_NS = int(0.45 * NS_PER_S)
 #: One single jump may be anything; sideways, or of nearly the whole frame, two may be an edit of the video.
 _WHOLE = 0.9
+#: Of two shifts of one frame the lesser is considered when its gain is within this of the better one's.
+_NEARLY, _PLAIN = 0.07, 0.85
 _LEAST_SHARE = 0.03
 
 
@@ -37,20 +39,37 @@ def find_scrolls(
     """All scrolls, in order. One way of scrolling ends where the content turns round or rests for half a second, and
     before the frames in `begins`, in which a finger came down.
 
-    What moves outside the `still` cells (all, when None) is none.
+    What moves outside the `still` cells (all, when None) is none. Where lines repeat, a shift one way looks like one
+    the other way. The right one fits frame after frame.
     """
     groups: list[list[tuple[int, Shift]]] = []
+    open_groups: dict[tuple[bool, ...], list[tuple[int, Shift]]] = {}
     for frame in sorted(shifts):
-        shift = max(shifts[frame], key=lambda s: s.gain * _area(s.rect_px))
-        if still is not None and not _lies_in(shift.rect_px, still, movie):
-            continue
-        if groups and _continues(groups[-1], frame, shift, movie, begins):
-            groups[-1].append((frame, shift))
-        else:
-            groups.append([(frame, shift)])
-            if len(groups) > 2 and len(groups[-2]) == 1 and _continues(groups[-3], frame, shift, movie, begins):
-                groups[-3:] = [groups[-3] + groups[-1]]  # one frame against the way between: a list that repeats
-    return [s for s in (_scrolling(group, movie) for group in groups) if s is not None]
+        best: dict[tuple[bool, ...], Shift] = {}
+        top = max(shift.gain for shift in shifts[frame])
+        for shift in shifts[frame]:
+            if shift.gain < top - _NEARLY:
+                continue
+            if still is not None and not _lies_in(shift.rect_px, still, movie):
+                continue
+            other = best.get(_sign(shift))
+            if other is None or shift.gain * _area(shift.rect_px) > other.gain * _area(other.rect_px):
+                best[_sign(shift)] = shift
+        if len(best) > 1 and top < _PLAIN:
+            continue  # a highlight that hops from line to line fits either way, and neither well
+        for sign, shift in best.items():
+            group = open_groups.get(sign)
+            if group is not None and _continues(group, frame, shift, movie, begins):
+                group.append((frame, shift))
+            else:
+                open_groups[sign] = [(frame, shift)]
+                groups.append(open_groups[sign])
+    found = [s for s in (_scrolling(group, movie) for group in groups) if s is not None]
+    kept: list[Scrolling] = []
+    for scrolling in sorted(found, key=lambda s: -s.steps * s.confidence):
+        if all(scrolling.last < other.first or other.last < scrolling.first for other in kept):
+            kept.append(scrolling)
+    return sorted(kept, key=lambda s: s.first)
 
 
 def _lies_in(rect_px: Rect, still: Grid, movie: CellMovie) -> bool:

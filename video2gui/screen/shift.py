@@ -39,23 +39,23 @@ class Shift:
     rect_px: Rect
 
 
-def measure_shift(before: Image, after: Image, rect_px: Rect, unit_px: float) -> Shift | None:
-    """The shift of the content of `rect_px`, up or down first, else sideways; None where none explains the change."""
+def measure_shift(before: Image, after: Image, rect_px: Rect, unit_px: float) -> list[Shift]:
+    """How the content of `rect_px` may have moved: up, down or both where that explains the change (lines repeat),
+    else sideways; none where nothing explains it."""
     left, top, right, bottom = rect_px
     wide, long = (right - left) / unit_px, (bottom - top) / unit_px
     if min(wide, long) < _LEAST_WIDE or max(wide, long) < _LEAST_LONG:
-        return None
+        return []
     a, b = before[top:bottom, left:right], after[top:bottom, left:right]
-    best: Shift | None = None
+    found = []
     if long >= _LEAST_LONG:
-        found = _along(_profile(a, vertical=True), _profile(b, vertical=True))
-        if found:
-            best = Shift(0.0, float(found[0]), found[1], rect_px)
-    if wide >= _LEAST_LONG and (best is None or best.gain < 0.7):
-        found = _along(_profile(a, vertical=False), _profile(b, vertical=False))
-        if found and (best is None or found[1] > best.gain + 0.1):
-            best = Shift(float(found[0]), 0.0, found[1], rect_px)
-    return best
+        pairs = _along(_profile(a, vertical=True), _profile(b, vertical=True))
+        found = [Shift(0.0, float(shift), gain, rect_px) for shift, gain in pairs]
+    best = max((s.gain for s in found), default=0.0)
+    if wide >= _LEAST_LONG and best < 0.7:
+        pairs = _along(_profile(a, vertical=False), _profile(b, vertical=False))
+        found += [Shift(float(shift), 0.0, gain, rect_px) for shift, gain in pairs if gain > best + 0.1]
+    return found
 
 
 def _profile(image: Image, *, vertical: bool) -> Profile:
@@ -68,15 +68,15 @@ def _profile(image: Image, *, vertical: bool) -> Profile:
     return strips if vertical else np.ascontiguousarray(strips.T)
 
 
-def _along(a: Profile, b: Profile) -> tuple[int, float] | None:
-    """(shift, gain) with b[i + shift] = a[i], or None."""
+def _along(a: Profile, b: Profile) -> list[tuple[int, float]]:
+    """(shift, gain) with b[i + shift] = a[i], the best of either sign that is good enough."""
     n = len(a)
     texture_a, texture_b = _texture(a), _texture(b)
     if max(texture_a[-1], texture_b[-1]) * 4 < _LEAST_TEXTURE * n:
-        return None
+        return []
     still = float(np.abs(a - b).mean())
     if still < 1.0:
-        return None
+        return []
     least = _LEAST_KEPT * max(texture_a[-1], texture_b[-1])
     most = int(n * (1 - _LEAST_OVERLAP))
     # coarse by every 2nd pixel, then fine around the best
@@ -85,14 +85,19 @@ def _along(a: Profile, b: Profile) -> tuple[int, float] | None:
         for s in range(-most, most + 1, 2)
         if s and _kept(texture_a, -s) >= least and _kept(texture_b, s) >= least
     }
-    if not scores:
-        return None
-    good = min(scores.values()) + _AS_GOOD * still
-    near = min((s for s in scores if scores[s] <= good and _is_dip(scores, s)), key=abs)
-    fine = {s: _cost(a, b, s) for s in (near - 1, near, near + 1) if s}
-    shift = min(fine, key=lambda s: fine[s])
-    gain = 1 - fine[shift] / still
-    return (shift, gain) if gain >= 1 - _BETTER and abs(shift) >= 2 else None
+    found = []
+    for sign in (-1, 1):
+        own = {s: cost for s, cost in scores.items() if s * sign > 0}
+        if not own:
+            continue
+        good = min(own.values()) + _AS_GOOD * still
+        near = min((s for s in own if own[s] <= good and _is_dip(own, s)), key=abs)
+        fine = {s: _cost(a, b, s) for s in (near - 1, near, near + 1) if s * sign > 0}
+        shift = min(fine, key=lambda s: fine[s])
+        gain = 1 - fine[shift] / still
+        if gain >= 1 - _BETTER and abs(shift) >= 2:
+            found.append((shift, gain))
+    return found
 
 
 def _texture(a: Profile) -> npt.NDArray[np.float64]:

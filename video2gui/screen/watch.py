@@ -103,13 +103,13 @@ class _Pass:
         parts = list(components(grid.reshape(gh, gw), gap=4))
         rects = [rect for rect, cells in parts if cells >= least]
         rects.sort(key=lambda r: (r[2] - r[0]) * (r[3] - r[1]), reverse=True)
-        found = [self._shift(before, after, rect) for rect in rects[:_MOST_PLACES]]
-        if not any(found) and len(parts) >= _MANY_PARTS:  # lines far apart: they move together or not at all
-            found = [self._shift(before, after, _around([rect for rect, _ in parts]))]
-        if shifts := tuple(shift for shift in found if shift is not None):
-            self.shifts[number] = shifts
+        found = [shift for rect in rects[:_MOST_PLACES] for shift in self._shifts(before, after, rect)]
+        if not found and len(parts) >= _MANY_PARTS:  # lines far apart: they move together or not at all
+            found = self._shifts(before, after, _around([rect for rect, _ in parts]))
+        if found:
+            self.shifts[number] = tuple(found)
 
-    def _shift(self, before: Image, after: Image, rect: Rect) -> Shift | None:
+    def _shifts(self, before: Image, after: Image, rect: Rect) -> list[Shift]:
         layout = self.movie.layout
         return measure_shift(before, after, _whole(layout.to_px(rect), layout.size_wh), layout.unit_px)
 

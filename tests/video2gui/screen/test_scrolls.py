@@ -65,8 +65,15 @@ def test_turning_round_begins_another_scroll() -> None:
 def test_a_list_that_repeats_moves_by_the_shorter_way() -> None:
     page = np.tile(text_page(12, pitch=18, width=900), (10, 1))
     before, after = view(page, 0), view(page, 40)
-    shift = measure_shift(before, after, (40, 100, 1000, 720), 1.0)
-    assert shift is not None and shift.dy_px == -40
+    up = [s for s in measure_shift(before, after, (40, 100, 1000, 720), 1.0) if s.dy_px < 0]
+    assert [s.dy_px for s in up] == [-40]
+
+
+def test_a_page_of_like_paragraphs_scrolls_one_way() -> None:
+    page = np.tile(text_page(1, pitch=60, width=900), (40, 1))
+    page[:, 60:100] = text_page(200, pitch=12, width=40, seed=2)[: len(page), 60:100]  # numbers differ
+    found = scrolled(page, [0, 0, *(25 * k for k in range(1, 9)), *[200] * 4])
+    assert [(s.first, s.last, s.dy_px) for s in found] == [(2, 9, -200.0)]
 
 
 def test_bare_paper_fits_nothing() -> None:
@@ -74,7 +81,7 @@ def test_bare_paper_fits_nothing() -> None:
     page[700:760, 100:800] = text_page(3, pitch=20, width=600)[:, 100:800]
     gone = view(page, 0)
     there = view(page, 400)
-    assert measure_shift(gone, there, (40, 100, 1000, 720), 1.0) is None
+    assert measure_shift(gone, there, (40, 100, 1000, 720), 1.0) == []
 
 
 def test_typing_and_a_window_that_opens_are_no_scrolls() -> None:
