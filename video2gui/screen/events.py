@@ -26,7 +26,7 @@ from video2gui.screen.buttons import button_row
 from video2gui.screen.changes import CellMovie, Grid
 from video2gui.screen.cuts import find_cuts, find_fades, find_motion
 from video2gui.screen.drags import Way, find_ways
-from video2gui.screen.effects import Rest, Spots, find_rests, find_spots
+from video2gui.screen.effects import Rest, Spot, Spots, find_rests, find_spots
 from video2gui.screen.keystrokes import Typing, find_typing
 from video2gui.screen.lasting import still_cells
 from video2gui.screen.narration import SpokenAction
@@ -34,7 +34,7 @@ from video2gui.screen.observed import ObservedAction
 from video2gui.screen.pictures import Pictures
 from video2gui.screen.presses import Moment, find_moments
 from video2gui.screen.scrolls import Scrolling, find_scrolls
-from video2gui.screen.touches import Touch, find_touches, held_for, moves_page
+from video2gui.screen.touches import Touch, find_answers, find_touches, held_for, moves_page
 from video2gui.screen.trees import Floats, read_forest
 from video2gui.screen.watch import Watched
 from video2gui.screen.zooms import find_camera
@@ -66,6 +66,8 @@ _SPOKEN_KINDS = {"click": 1, "right_click": 2, "double_click": 3}
 _LET_GO_NS = int(1.2 * NS_PER_S)
 LEAD_NS = int(0.05 * NS_PER_S)
 _CLICK_NS = int(0.1 * NS_PER_S)
+#: A tap that only its answer shows is this sure; the finger is on what answered if that is narrower than this share.
+_ANSWERED, _CONTROL_WIDTH = 0.5, 0.4
 #: The button goes down before a drag's first step and up after its last.
 _DRAG_EDGE_NS = int(0.12 * NS_PER_S)
 _SETTLED_NS = int(0.3 * NS_PER_S)
@@ -393,7 +395,32 @@ def _touched(
         out.append(_scroll(found, scene, fingers[0] if fingers else None))
     # what is tapped while a line grows are the keys of the keyboard on the screen
     left = [t for t in left if t.moved or not any(r.first - 1 <= t.first <= r.last for r in typing)]
-    return out + [_touch(t, scene) for t in left]
+    out += [_touch(t, scene) for t in left]
+    if touches:
+        return out
+    answers = find_answers(scene.movie, scene.watched.track, scene.spots, scene.watched.shifts)
+    return out + [_answered(s, scene) for s in answers if not any(r.first <= s.frame <= r.last for r in typing)]
+
+
+def _answered(spot: Spot, scene: Scene) -> ObservedAction:
+    """A tap whose finger is not shown: on the control that answered, unless that is as wide as a row."""
+    times, layout = scene.movie.times_ns, scene.movie.layout
+    start = max(0, times[spot.frame] - LEAD_NS)
+    box = layout.to_px(spot.rect)
+    point = None
+    if spot.width <= _CONTROL_WIDTH * layout.grid_wh[0]:
+        point = Point.from_px((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, layout.size_wh)
+    signal = Signal("pixels", _ANSWERED, "a control lights up, then the page turns")
+    return ObservedAction(
+        start,
+        start + _CLICK_NS,
+        Click(),
+        Evidence((signal,), _ANSWERED, "inferred", place="inferred" if point else None),
+        before_ns=times[spot.frame - 1],
+        after_ns=scene.settled(spot.frame),
+        point=point,
+        effect=Box.from_px(*box, layout.size_wh),
+    )
 
 
 def _scrolls(touch: Touch, found: Scrolling, scene: Scene) -> bool:

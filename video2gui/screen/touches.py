@@ -8,7 +8,7 @@ varies, and because it stays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from video2gui.errors import load_extra
 from video2gui.screen.changes import CellMovie, Rect, components
+from video2gui.screen.effects import Spot, Spots
 from video2gui.screen.shift import Shift
 from video2gui.screen.watch import Track
 from video2gui.timebase import NS_PER_S
@@ -64,6 +65,12 @@ _RESTED_NS, _SET_OUT = int(0.4 * NS_PER_S), 2.5
 _KNOB_NS = int(0.3 * NS_PER_S)
 #: A page takes up so much of the frame along the finger's way.
 _PAGE = 0.4
+#: A control lights up out of a stillness so long, alone, by so many cells and levels, up to this share of the frame;
+#: the page turns within this time. What stands in the bars at the top and the bottom (share of the height) is the
+#: system's own.
+_STILL_NS = int(0.15 * NS_PER_S)
+_ANSWER_CELLS, _ANSWER_LEVELS, _ANSWER_SHARE = 12, 24, 0.1
+_TURN_NS, _PAGE_SHARE, _STATUS_BAR = int(0.35 * NS_PER_S), 0.15, 0.08
 #: What follows a touch so soon in its place is its ripple.
 _RIPPLE_NS = int(0.4 * NS_PER_S)
 #: A finger may be out of sight for so long while the picture changes in so many of the frames.
@@ -182,6 +189,33 @@ def moves_page(touch: Touch, movie: CellMovie) -> bool:
             first, last = np.percentile(index // gw if upright else index % gw, (4, 96))
             lengths.append((last - first) / (gh if upright else gw))
     return bool(lengths) and float(np.median(lengths)) >= _PAGE
+
+
+def find_answers(movie: CellMovie, track: Track, spots: Spots, scrolls: Container[int]) -> list[Spot]:
+    """What lights up under a finger on a phone that shows no mark: one small change out of stillness, just before most
+    of the page becomes another one. `scrolls` are frames in which the content moves.
+    """
+    (w, h), (gw, gh), times = movie.layout.size_wh, movie.layout.grid_wh, movie.times_ns
+    if h <= w or track.visible.any():
+        return []
+    plain = [
+        [s for s in here if not s.caret and s.cells >= _ANSWER_CELLS and s.peak >= _ANSWER_LEVELS] for here in spots
+    ]
+    stirred = [k for k, here in enumerate(plain) if here]
+    turned = [k for k in stirred if len(movie.deltas[k].index) > _PAGE_SHARE * gw * gh and k not in scrolls]
+    out = []
+    for last, k in zip([0, *stirred], stirred, strict=False):
+        spot = plain[k][0]
+        if (
+            len(plain[k]) == 1
+            and len(movie.deltas[k].index) <= min(2 * spot.cells, _ANSWER_SHARE * gw * gh)
+            and _STATUS_BAR * gh < spot.rect[1]
+            and spot.rect[3] < (1 - _STATUS_BAR) * gh
+            and times[k] - times[last] >= _STILL_NS
+            and any(0 < times[t] - times[k] <= _TURN_NS for t in turned)
+        ):
+            out.append(spot)
+    return out
 
 
 # ------------------------------------------------------------------------------------------------- round changes

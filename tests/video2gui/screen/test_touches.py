@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from video2gui.screen import Observation, observe
+from video2gui.screen.observing import conclude
 from video2gui.screen.touches import find_touches
 from video2gui.screen.watch import watch
 from video2gui.testing import Screencast, TouchStyle, TrueAction, draw_touchcast
@@ -79,6 +80,36 @@ def test_without_a_mark_there_is_no_finger(tmp_path: Path) -> None:
         watched = watch(video.pictures(), video.info.size_wh)
     assert watched is not None
     assert find_touches(watched.movie, watched.track, watched.shifts) == []
+
+
+@pytest.mark.parametrize(("turns", "size"), [(True, (300, 640)), (False, (300, 640)), (True, (640, 300))])
+def test_without_a_mark_the_button_that_answers_is_inferred(turns: bool, size: tuple[int, int]) -> None:
+    def image(n: int) -> Image:
+        picture = np.full((size[1], size[0], 3), 245, np.uint8)
+        picture[60:80, 20:200] = 60
+        picture[120:160, 150:250] = 120 if 30 <= n < 34 else 200  # pressed
+        if turns and n >= 34:
+            picture[50:] = (
+                np.random.default_rng(5)
+                .integers(0, 255, (size[1] // 10, size[0] // 10, 3))
+                .astype(np.uint8)
+                .repeat(10, 0)
+                .repeat(10, 1)[50:]
+            )
+        return picture
+
+    reader = MemoryReader([Frame(n * 40 * NS_PER_MS, image(n)) for n in range(60)])
+    watched = watch(reader.pictures(), size)
+    assert watched is not None
+    found = conclude(watched, reader, None, None)
+    phone = size[0] < size[1]
+    assert len(found.actions) == int(turns and phone)
+    for action in found.actions:
+        assert action.action.kind == "click"
+        assert action.evidence.place == action.evidence.action == "inferred"
+        assert action.point is not None
+        assert _apart_px(action.point.to_px(size), (200, 140)) <= 6
+        assert abs(action.start_ns - 1200 * NS_PER_MS) <= 100 * NS_PER_MS
 
 
 def test_a_light_that_blinks_is_no_finger() -> None:
