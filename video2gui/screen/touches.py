@@ -24,7 +24,7 @@ from video2gui.timebase import NS_PER_S
 Floats = npt.NDArray[np.float32]
 
 #: A mark is so many cells wide; a finger's is about 3 % of a phone's length.
-_LEAST_WIDE, _MOST_WIDE = 3, 26
+_LEAST_WIDE, _MOST_WIDE = 4, 26
 #: In a frame with more change than this (cells; times the mark's own) nothing stands alone.
 _MOST_CHANGE = 0.12
 _MOST_OTHERS, _OTHERS_CELLS = 12.0, 100
@@ -51,9 +51,8 @@ _LIKER = 0.15
 _RESTORED = 0.4
 #: Marks of one recording are of one size, within this share of it and so many cells.
 _SAME_SHARE, _SAME_CELLS = 0.1, 0.5
-#: One that neither moved nor left the picture as it was must be as like a mark as this; on a wide screen there must be
-#: so many others.
-_ALIKE, _MANY = 0.75, 3
+#: Most marks are as like one as this, unless so many moved or left the picture as it was; on a wide screen so many do.
+_ALIKE, _SURE, _MANY = 0.75, 2, 3
 #: A mark goes at most so far in a second and between two frames (cells); it moves when it goes so far (of its radius).
 _FASTEST, _REACH, _MOVED = 900.0, 70.0, 0.8
 #: A program takes a finger for a long press after so long, and answers with this many times the mark's area. (A row
@@ -687,6 +686,8 @@ def _of_one_size(found: list[Touch], movie: CellMovie) -> list[Touch]:
     )
     chosen = [t for t in found if _alike(t.radius_px, best, movie)]
     sure = [t for t in chosen if t.whole or t.moved]
+    if len(sure) < _SURE and float(np.median([t.likeness for t in chosen])) < _ALIKE:
+        return []
     like = [t for t in chosen if t.likeness >= _ALIKE]
     places = {(round(t.x_px[0] / (4 * best)), round(t.y_px[0] / (4 * best))) for t in chosen}
     w, h = movie.layout.size_wh
