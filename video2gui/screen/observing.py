@@ -43,7 +43,9 @@ def conclude(watched: Watched, video: VideoReader, ocr: Ocr | None, transcript: 
     """What the one pass over `video` tells; `video` is looked into again for the text that was typed."""
     shown = watched.keys.finish(ocr) if ocr is not None else []
     spoken = spoken_actions(transcript) if transcript is not None else []
-    scene = Scene.of(watched, [key.box_px for key in shown])
+    signs_px = [key.box_px for key in shown]
+    watched = watched.without(signs_px)
+    scene = Scene.of(watched, signs_px)
     actions, typed = find_actions(scene, spoken)
     actions += _read(video, typed, scene, ocr) if ocr is not None else [action for _, action in typed]
     actions = with_keys(actions, shown, spoken, scene)

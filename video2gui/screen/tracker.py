@@ -78,12 +78,26 @@ class _Way:
         return [self.at, replace(self.at, x_px=x, y_px=y)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What was found in a frame, and where it was looked."""
+
+    frame: int
+    looked: list[BoxPx]
+    found: list[Candidate]
+    changed: Sequence[BoxPx]
+    elapsed_s: float
+    cut: bool
+    calm: bool
+
+
 class PointerTracker:
     """Follows the pointer through the frames of one video, given in order."""
 
     def __init__(self, finder: PointerFinder | None = None) -> None:
         self._finder = finder or PointerFinder()
         self._times_ns: list[int] = []
+        self._events: list[_Event] = []
         self._ways = [_Way(-1, 0.0)]
         self._budget_px = 0.0
         self._size_wh = (0, 0)
@@ -103,8 +117,25 @@ class PointerTracker:
         share = sum((b[2] - b[0]) * (b[3] - b[1]) for b in changed_boxes_px) / area
         cut = first or share > _CUT_SHARE
         looked, found = self._search(image) if cut else self._look(image, changed_boxes_px)
-        again, fresh = self._seen(looked, found, changed_boxes_px, cut=cut)
-        self._go(again, fresh, elapsed_s, cut=cut, calm=share < _CALM_SHARE)
+        event = _Event(len(self._times_ns) - 1, looked, found, changed_boxes_px, elapsed_s, cut, share < _CALM_SHARE)
+        self._events.append(event)
+        self._take(event)
+
+    def _take(self, event: _Event) -> None:
+        again, fresh = self._seen(event.looked, event.found, event.changed, cut=event.cut)
+        self._go(again, fresh, event.elapsed_s, cut=event.cut, calm=event.calm)
+
+    def without(self, boxes_px: Sequence[tuple[float, float, float, float]]) -> PointerTracker:
+        """This tracker, had nothing been found in the boxes: signs that a recorder shows look much like pointers."""
+        other = PointerTracker(self._finder)
+        other._size_wh = self._size_wh
+        events = {event.frame: event for event in self._events}
+        for frame, time_ns in enumerate(self._times_ns):
+            other._times_ns.append(time_ns)
+            if frame in events:
+                event = events[frame]
+                other._take(replace(event, found=[c for c in event.found if not _inside(c, boxes_px)]))
+        return other
 
     def track(self) -> tuple[list[PointerSample], list[tuple[float, float, float, float] | None]]:
         """For each frame so far the pointer, and the box its picture covers where it is seen.
@@ -332,7 +363,7 @@ def _touched(place: Candidate, changed: Iterable[BoxPx]) -> bool:
     return any(meet(place.box_px, box, margin=4) for box in changed)
 
 
-def _inside(place: Candidate, boxes: Iterable[BoxPx]) -> bool:
+def _inside(place: Candidate, boxes: Iterable[Sequence[float]]) -> bool:
     x, y = place.x_px, place.y_px
     return any(meet((x, y, x, y), box, margin=4) for box in boxes)
 

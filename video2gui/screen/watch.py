@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,14 @@ class Watched:
     shifts: dict[int, tuple[Shift, ...]]
     keys: KeyOverlayReader
     end_ns: int
+    tracker: PointerTracker | None = None
+
+    def without(self, boxes_px: Sequence[tuple[float, float, float, float]]) -> Watched:
+        """The same, had no pointer been taken for one in the boxes."""
+        if not boxes_px or self.tracker is None:
+            return self
+        samples, places = self.tracker.without(boxes_px).track()
+        return replace(self, track=_track(samples, places, self.movie.layout), samples=tuple(samples))
 
 
 @dataclass(slots=True)
@@ -139,7 +147,7 @@ def watch(
         return None
     samples, boxes_px = run.tracker.track()
     track = _track(samples, boxes_px, run.movie.layout)
-    return Watched(run.movie, track, tuple(samples), run.shifts, run.keys, end_ns)
+    return Watched(run.movie, track, tuple(samples), run.shifts, run.keys, end_ns, run.tracker)
 
 
 def _changed_px(delta: Delta, layout: Layout) -> list[Rect]:

@@ -264,3 +264,18 @@ def test_what_comes_later_tells_where_it_was_before() -> None:
 
     assert samples[-1].point == Point.from_px(*WAY[-1][:2], (WIDTH, HEIGHT))
     assert samples[2].point == Point.from_px(*WAY[0][:2], (WIDTH, HEIGHT))
+
+
+def test_signs_that_a_recorder_shows_are_left_out_afterwards() -> None:
+    sign = [(500.0 + 30 * (n % 2), 370.0, 0.9, "arrow") for n in range(12)]
+    frames = [*([at] for at in WAY), [], *([at] for at in sign)]
+    tracker, image = PointerTracker(Told(frames)), np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+    for n, here in enumerate(frames):
+        places = [*here, *(frames[n - 1] if n else [])]
+        tracker.update(n * FRAME_NS, image, [(int(x) - 9, int(y) - 9, int(x) + 9, int(y) + 9) for x, y, _, _ in places])
+    assert tracker.track()[0][-1].point == Point.from_px(*sign[-1][:2], (WIDTH, HEIGHT))
+
+    samples, _ = tracker.without([(480, 360, 560, 390)]).track()
+
+    assert samples[-1].point == Point.from_px(*WAY[-1][:2], (WIDTH, HEIGHT))
+    assert not samples[-1].visible
