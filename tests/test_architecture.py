@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("video2gui.captions", "video2gui.ocr", "video2gui.fetch", "video2gui.shards", "video2gui.textmodel"),
     ("video2gui.screen",),
     ("video2gui.annotators", "video2gui.stages"),
-    ("video2gui.mine",),
+    ("video2gui.mine", "video2gui.filtering"),
     ("video2gui.show",),
     ("video2gui.cli",),
     ("video2gui", "video2gui.__main__", "video2gui.testing", "video2gui.screen.training"),

@@ -69,7 +69,8 @@ def test_the_commands_for_one_video(checkout: Path) -> None:
         if command.startswith("video2gui "):
             words = [sys.executable, "-m", *shlex.split(command)]
             done = run(words, checkout)
-            assert done.returncode == 0, f"{command}: {done.stderr}"
+            # some example rows are there to fail
+            assert done.returncode == (1 if " filter " in command else 0), f"{command}: {done.stderr}"
             shown = done.stdout if " show " in command else shown
     assert shown is not None
     (example,) = blocks("text")

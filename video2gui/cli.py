@@ -6,20 +6,27 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from video2gui import codec, schema
 from video2gui.config import Settings, read_settings
 from video2gui.errors import InputError, Video2GuiError
 
+if TYPE_CHECKING:
+    from video2gui.filtering import JudgedRow
+
 T = TypeVar("T")
+
+_TELL_S = 2.0
 
 _EXAMPLES = """examples:
   video2gui mine clip.mp4                             trajectories, one JSON object a line
   video2gui mine clip.mp4 --captions clip.vtt --out d the same, and a shard with the screenshots in d/
   video2gui events clip.mp4 > events.json             what was done: seconds and pixels
+  video2gui filter rows.jsonl > kept.jsonl            the rows worth fetching; --scores: every row's verdict
   video2gui show d/clip.tar                           a shard as text
   video2gui show d/clip.tar --step 3 --images pics    its fourth step, with the place drawn on the screenshot
   video2gui check out/manifest.json                   shards against their manifest, schema, pictures, geometry
@@ -71,6 +78,16 @@ def _parser() -> argparse.ArgumentParser:
     _video_arguments(events)
     events.set_defaults(run=_events)
 
+    filtering = commands.add_parser(
+        "filter", help="which rows of a metadata file are worth fetching", allow_abbrev=False
+    )
+    filtering.add_argument("rows", type=Path, metavar="FILE", help="JSON lines, plain or .gz, .bz2, .xz")
+    filtering.add_argument(
+        "--scores", action="store_true", help="every row's verdict as one JSON line, not the kept rows"
+    )
+    filtering.add_argument("--settings", type=Path, metavar="FILE", help="settings as TOML")
+    filtering.set_defaults(run=_filter)
+
     show = commands.add_parser("show", help="a shard as readable text", allow_abbrev=False)
     show.add_argument("shard", type=Path, metavar="SHARD")
     show.add_argument("--key", help="only this sample")
@@ -121,6 +138,49 @@ def _events(asked: argparse.Namespace) -> int:
     found = _guarded(mine.see_events, settings, _file(asked.video), settings, _caption_file(asked))
     print("[" + ",\n ".join(json.dumps(event, ensure_ascii=False) for event in found) + "]")
     return 0
+
+
+def _filter(asked: argparse.Namespace) -> int:
+    from video2gui import filtering
+
+    settings = read_settings(asked.settings).filter
+    path = _file(asked.rows)
+    tiers: dict[str, dict[str, int]] = {"parse": {}, "rules": {}, "text": {}}
+    rows = kept = 0
+    told = time.monotonic()
+    for row in filtering.judge_file(path, settings):
+        keep = row.verdict is not None and row.verdict.keep
+        reason = "unreadable" if row.verdict is None else row.verdict.reason
+        rows, kept = rows + 1, kept + keep
+        if asked.scores:
+            print(json.dumps(_score(row, keep, reason), ensure_ascii=False))
+        elif keep:
+            print(row.line.decode("utf-8", "replace"))
+        if row.error is not None:
+            print(row.error, file=sys.stderr)
+        if not keep:
+            tiers[row.tier][reason] = tiers[row.tier].get(reason, 0) + 1
+        if sys.stderr.isatty() and time.monotonic() - told > _TELL_S:
+            told = time.monotonic()
+            print(f"{rows} rows, {kept} kept", end="\r", file=sys.stderr)
+    print(f"rows: {rows}", file=sys.stderr)
+    for tier, reasons in tiers.items():
+        detail = ", ".join(
+            f"{reason} {count}" for reason, count in sorted(reasons.items(), key=lambda r: (-r[1], r[0]))
+        )
+        print(f"  {tier} dropped {sum(reasons.values())}" + (f" ({detail})" if detail else ""), file=sys.stderr)
+    print(f"  kept {kept}", file=sys.stderr)
+    return 1 if tiers["parse"] else 0
+
+
+def _score(row: JudgedRow, keep: bool, reason: str) -> dict[str, object]:
+    return {
+        "id": None if row.meta is None else row.meta.source_id or row.meta.video_id,
+        "keep": keep,
+        "probability": None if row.verdict is None else row.verdict.score,
+        "tier": row.tier,
+        "reason": reason,
+    }
 
 
 def _show(asked: argparse.Namespace) -> int:

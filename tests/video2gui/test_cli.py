@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -115,3 +116,51 @@ def test_the_schema_it_prints_is_the_published_one() -> None:
 
     published = Path(video2gui.__file__).parent / "trajectory-1.schema.json"
     assert run("schema").stdout == published.read_text("utf-8")
+
+
+LESSON = {"id": "aaaaaaaaaaa", "title": "LibreOffice Calc tutorial: how to add totals to a table", "duration": 300}
+SONG = {"id": "bbbbbbbbbbb", "title": "Summer Nights (Official Music Video)", "duration": 200}
+LONG = {"id": "ccccccccccc", "title": "GIMP tutorial for beginners, the whole course", "duration": 90000}
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    lines = [json.dumps(row) for row in (LESSON, SONG, LONG)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join([lines[0], "", "{broken", *lines[1:]]) + "\n", "utf-8")
+    return path
+
+
+def test_filter_prints_the_rows_worth_fetching_and_says_what_dropped_the_others(rows: Path) -> None:
+    done = run("filter", rows)
+    assert done.returncode == 1  # one row cannot be read
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [LESSON]
+    assert f"{rows}:3: not JSON" in done.stderr
+    assert "rules dropped 1 (too_long 1)" in done.stderr
+    assert "text dropped 1 (not_a_tutorial 1)" in done.stderr
+    assert "kept 1" in done.stderr
+
+
+def test_filter_scores_every_row_whichever_way_the_file_is_packed(rows: Path) -> None:
+    packed = rows.with_suffix(".jsonl.gz")
+    packed.write_bytes(gzip.compress(rows.read_bytes()))
+    done = run("filter", "--scores", packed)
+    scores = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(s["id"], s["keep"], s["tier"], s["reason"]) for s in scores] == [
+        ("aaaaaaaaaaa", True, "text", "kept"),
+        (None, False, "parse", "unreadable"),
+        ("bbbbbbbbbbb", False, "text", "not_a_tutorial"),
+        ("ccccccccccc", False, "rules", "too_long"),
+    ]
+    assert scores[0]["probability"] > scores[2]["probability"]
+    assert scores[1]["probability"] is scores[3]["probability"] is None
+    assert run("filter", "--scores", rows).stdout == done.stdout
+
+
+def test_filter_of_a_damaged_file_is_one_sentence(rows: Path) -> None:
+    packed = rows.with_suffix(".jsonl.gz")
+    packed.write_bytes(gzip.compress(rows.read_bytes())[:-20])
+    done = run("filter", packed)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ") and "cannot be read to its end" in done.stderr
+    assert "Traceback" not in done.stderr

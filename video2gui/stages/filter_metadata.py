@@ -6,6 +6,8 @@ not say passes: an unknown duration is no reason to drop. Then the text model ju
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from video2gui.config import FilterSettings
 from video2gui.schema import Verdict, VideoMeta
 from video2gui.textmodel import score_rows
@@ -20,12 +22,21 @@ _ADULT = 18
 
 def filter_metadata(meta: VideoMeta, settings: FilterSettings) -> Verdict:
     """Keep a row or not: the rules, then the text. The score is the probability that software is taught."""
-    reason = broken_rule(meta, settings)
-    if reason is not None:
-        return Verdict(keep=False, reason=reason, stage=STAGE)
-    if not meta.title and not meta.description:
-        return Verdict(keep=False, reason="no_text", stage=STAGE)
-    score = round(float(score_rows([meta])[0]), 4)
+    return filter_rows([meta], settings)[0]
+
+
+def filter_rows(rows: Sequence[VideoMeta], settings: FilterSettings) -> list[Verdict]:
+    """`filter_metadata` of each row; those that no rule drops go through the text model together."""
+    reasons = [broken_rule(row, settings) or (None if row.title or row.description else "no_text") for row in rows]
+    scores = iter(score_rows([row for row, reason in zip(rows, reasons, strict=True) if reason is None]))
+    return [
+        Verdict(keep=False, reason=reason, stage=STAGE) if reason else _by_text(float(next(scores)), settings)
+        for reason in reasons
+    ]
+
+
+def _by_text(probability: float, settings: FilterSettings) -> Verdict:
+    score = round(probability, 4)
     keep = score >= settings.min_score
     return Verdict(keep=keep, reason="kept" if keep else "not_a_tutorial", stage=STAGE, score=score)
 
