@@ -43,9 +43,13 @@ def facts_of(info: Mapping[str, Any]) -> Facts:
         duration_ns=_ns(info.get("duration")) or None,
         live_status=_text(info.get("live_status")),
         availability=_text(info.get("availability")),
-        age_limit=age if isinstance(age := info.get("age_limit"), int) and 0 <= age <= 120 else None,
+        age_limit=_age(info.get("age_limit")),
         chapters=_chapters(info.get("chapters")),
     )
+
+
+def _age(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 120 else None
 
 
 def add_facts(meta: VideoMeta, facts: Facts) -> VideoMeta:

@@ -57,6 +57,11 @@ def test_a_title_that_yt_dlp_made_from_a_file_name_is_no_fact() -> None:
     assert facts_of({"title": "video"}).title is None
 
 
+def test_no_is_no_age() -> None:
+    assert facts_of({"age_limit": False}).age_limit is None
+    assert facts_of({"age_limit": 18}).age_limit == 18
+
+
 def test_the_row_goes_first() -> None:
     row = VideoMeta("a", "a", "u", "f:1", title="Mine", tags=())
     told = add_facts(row, facts_of(INFO))
