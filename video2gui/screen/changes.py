@@ -8,7 +8,7 @@ codecs leave on a still picture (detail without a change of the mean) never does
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,6 +156,12 @@ def difference(one: Cells, two: Cells) -> npt.NDArray[np.uint8]:
     red, green, blue = cv2.split(cv2.absdiff(one, two))
     levels: npt.NDArray[np.uint8] = cv2.max(cv2.max(red, green), blue)
     return levels
+
+
+def around(rects: Iterable[Rect]) -> Rect:
+    """The smallest rectangle that holds all of them, of which there is one at least."""
+    lefts, tops, rights, bottoms = zip(*rects, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 def components(grid: Grid, gap: int = 1) -> Iterator[tuple[Rect, int]]:

@@ -23,12 +23,11 @@ from video2gui.schema import (
     TypeText,
 )
 from video2gui.screen.buttons import button_row
-from video2gui.screen.changes import CellMovie, Grid
+from video2gui.screen.changes import CellMovie, around
 from video2gui.screen.cuts import find_cuts, find_fades, find_motion
 from video2gui.screen.drags import Way, find_ways
 from video2gui.screen.effects import Rest, Spot, Spots, find_rests, find_spots
 from video2gui.screen.keystrokes import Typing, find_typing
-from video2gui.screen.lasting import still_cells
 from video2gui.screen.narration import SpokenAction
 from video2gui.screen.observed import ObservedAction
 from video2gui.screen.pictures import Pictures
@@ -62,8 +61,9 @@ _AFTERGLOW_NS, _SURE_AGAIN = int(0.8 * NS_PER_S), 0.8
 #: A spoken click comes between so long before its first word and so long after its last.
 _HEARD_NS = (int(0.3 * NS_PER_S), 3 * NS_PER_S)
 _SPOKEN_KINDS = {"click": 1, "right_click": 2, "double_click": 3}
-#: From the press to its first trace in the picture.
+#: What was dragged is let go so long after the pointer came to rest at the latest.
 _LET_GO_NS = int(1.2 * NS_PER_S)
+#: From the press, or the key, to its first trace in the picture.
 LEAD_NS = int(0.05 * NS_PER_S)
 _CLICK_NS = int(0.1 * NS_PER_S)
 #: A tap that only its answer shows is this sure; the finger is on what answered if that is narrower than this share.
@@ -84,24 +84,21 @@ class Scene:
     rests: list[Rest]
     cuts: list[int]
     motion: list[tuple[int, int]]
-    #: where not everything moves all the time; None: everywhere
-    still: Grid | None
 
     @staticmethod
     def of(watched: Watched, overlays_px: Sequence[tuple[float, float, float, float]] = ()) -> Scene:
         """`overlays_px` are places where what changes is no program's answer (keys shown by a recorder)."""
-        movie, track = watched.movie, watched.track
-        still = still_cells(movie)
+        movie, track, still = watched.movie, watched.track, watched.still
         spots = [
             [s for s in here if not any(_inside(movie.layout.to_px(s.rect), box) for box in overlays_px)]
             for here in find_spots(movie, track, still)
         ]
         cuts, fades = find_cuts(movie, still), find_fades(movie, still)
         camera = find_camera(movie, cuts, still)
-        rests = [r for r in find_rests(movie, track, camera) if not any(_covers(box, r) for box in overlays_px)]
+        rests = find_rests(movie, track, camera)
         motion = [*find_motion(movie, watched.shifts, still), *camera.moves, *fades]
         cuts = sorted({*cuts, *(first for first, _ in fades)})
-        return Scene(watched, spots, rests, cuts, motion, still)
+        return Scene(watched, spots, rests, cuts, motion)
 
     @property
     def movie(self) -> CellMovie:
@@ -126,12 +123,6 @@ def _inside(box: tuple[float, float, float, float], place: tuple[float, float, f
     return place[0] - margin <= x <= place[2] + margin and place[1] - margin / 2 <= y <= place[3] + margin / 2
 
 
-def _covers(place: tuple[float, float, float, float], rest: Rest) -> bool:
-    """Whether the pointer is one in name only: arrows and hands are among the signs that recorders show keys with."""
-    margin = place[3] - place[1]
-    return place[0] - margin <= rest.x_px <= place[2] + margin and place[1] - margin <= rest.y_px <= place[3] + margin
-
-
 def find_actions(
     scene: Scene, spoken: Sequence[SpokenAction] = ()
 ) -> tuple[list[ObservedAction], list[tuple[Typing, ObservedAction]]]:
@@ -142,7 +133,7 @@ def find_actions(
     carries = [t for t in touches if t.moved and t not in swipes]
     scrolls = [
         s
-        for s in find_scrolls(movie, scene.watched.shifts, scene.still, [t.first for t in swipes])
+        for s in find_scrolls(movie, scene.watched.shifts, scene.watched.still, [t.first for t in swipes])
         if not _in_motion(s.first, scene)
         and not (s.dx_px and _travels(s, scene))
         and not any(t.first <= s.last and s.first <= t.last for t in carries)
@@ -544,8 +535,7 @@ def _effect(frame: int, scene: Scene) -> Box | None:
     found = [s.rect for k in range(frame, min(frame + 3, len(scene.spots))) for s in scene.spots[k] if not s.caret]
     if not found:
         return None
-    rect = (min(r[0] for r in found), min(r[1] for r in found), max(r[2] for r in found), max(r[3] for r in found))
-    return Box.from_px(*scene.movie.layout.to_px(rect), scene.movie.layout.size_wh)
+    return Box.from_px(*scene.movie.layout.to_px(around(found)), scene.movie.layout.size_wh)
 
 
 def find_still(scene: Scene, end_ns: int) -> list[tuple[int, int]]:

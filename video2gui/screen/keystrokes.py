@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from video2gui.screen.changes import CellMovie, Rect
+from video2gui.screen.changes import CellMovie, Rect, around
 from video2gui.screen.effects import Spot, Spots
 from video2gui.screen.watch import Track
 from video2gui.timebase import NS_PER_S
@@ -93,7 +93,7 @@ def _pushed_left(run: list[Spot], movie: CellMovie, track: Track) -> Iterator[Ty
     seconds = (times[len(part) - 1] - times[0]) / NS_PER_S
     if wider < 2 or not _SLOWEST_PUSHED <= (len(part) - 1) / max(seconds, 1e-3) <= _FASTEST:
         return
-    yield Typing(tuple(s.frame for s in part), _around(part), _PUSHED)
+    yield Typing(tuple(s.frame for s in part), around(s.rect for s in part), _PUSHED)
 
 
 def _opened(typing: Typing, movie: CellMovie, track: Track, spots: Spots) -> Typing:
@@ -203,16 +203,7 @@ def _typing(part: list[Spot], movie: CellMovie, track: Track) -> Typing | None:
     steps = [b.rect[2] - a.rect[2] for a, b in pairwise(part)]
     even = 1 - min(1.0, float(np.std(steps)) / max(float(np.mean(steps)), 1.0))
     confidence = min(0.95, 0.4 + 0.06 * min(len(part), 7) + 0.15 * even)
-    return Typing(tuple(s.frame for s in part), _around(part), confidence)
-
-
-def _around(part: list[Spot]) -> Rect:
-    return (
-        min(s.rect[0] for s in part),
-        min(s.rect[1] for s in part),
-        max(s.rect[2] for s in part),
-        max(s.rect[3] for s in part),
-    )
+    return Typing(tuple(s.frame for s in part), around(s.rect for s in part), confidence)
 
 
 def _swept(part: list[Spot], track: Track, movie: CellMovie) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from video2gui.errors import load_extra
-from video2gui.screen.changes import CellMovie, Delta, Grid, Layout
+from video2gui.screen.changes import Delta, Grid, Layout
 from video2gui.timebase import NS_PER_S
 
 #: The recording is looked at in windows of this length; in fewer of them than this nothing is lasting.
@@ -53,14 +53,6 @@ class Activity:
         if np.count_nonzero(share >= _SEED) < _LEAST_FILL * _LEAST_AREA * gw * gh:
             return None
         return _still(share)
-
-
-def still_cells(movie: CellMovie) -> Grid | None:
-    """`Activity.still` of a whole recording."""
-    activity = Activity(movie.layout, movie.times_ns[0])
-    for time_ns, delta in zip(movie.times_ns[1:], movie.deltas[1:], strict=True):
-        activity.add(time_ns, delta)
-    return activity.still()
 
 
 def _still(share: npt.NDArray[np.float64]) -> Grid | None:

@@ -12,7 +12,8 @@ from video2gui.timebase import NS_PER_S
 _PAUSE_NS = int(0.45 * NS_PER_S)
 #: One single jump may be anything; sideways, or of nearly the whole frame, two may be an edit of the video.
 _WHOLE = 0.9
-#: Of two shifts of one frame the lesser is considered when its gain is within this of the better one's.
+#: Of two shifts of one frame the lesser is considered when its gain is within this of the better one's; where they
+#: go opposite ways one must have at least the latter gain.
 _NEARLY, _PLAIN = 0.07, 0.85
 _LEAST_SHARE = 0.03
 

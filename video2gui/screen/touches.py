@@ -54,7 +54,7 @@ _SAME_SHARE, _SAME_CELLS = 0.1, 0.5
 #: Most marks are as like one as this, unless so many moved or left the picture as it was; on a wide screen so many do.
 _ALIKE, _SURE, _MANY = 0.75, 2, 3
 #: A mark goes at most so far in a second and between two frames (cells); it moves when it goes so far (of its radius).
-_FASTEST, _REACH, _MOVED = 900.0, 70.0, 0.8
+_FASTEST, _REACH, _MOVED = 900.0, 70.0, 1.0
 #: A program takes a finger for a long press after so long, and answers with this many times the mark's area. (A row
 #: that lights up under it does so before.)
 _HELD_NS, _ANSWER_AREA = (int(0.35 * NS_PER_S), int(1.2 * NS_PER_S)), 8.0
@@ -117,7 +117,7 @@ class Touch:
     def moved(self) -> bool:
         """Whether the finger went further than a resting one sways."""
         far = max(np.hypot(x - self.x_px[0], y - self.y_px[0]) for x, y in zip(self.x_px, self.y_px, strict=True))
-        return bool(far > max(1.0, _MOVED) * self.radius_px)
+        return bool(far > _MOVED * self.radius_px)
 
 
 @dataclass(frozen=True, slots=True)

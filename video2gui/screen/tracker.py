@@ -43,7 +43,7 @@ _HIDES_A_SECOND, _HIDES_NS = 0.2, 4 * NS_PER_S
 _LEAVES_A_TWIN = 4.0  # what is still where it was has not gone elsewhere
 _MOVES, _FARTHER = 0.3, 1.6  # the latter times the logarithm of the distance in units of
 _REACH_PX, _SPEED_PX_PER_S = 40.0, 600.0
-_FLICKERS, _RETURNS, _RETURNS_ELSEWHERE, _NEAR_PX = 0.0, 1.3, 3.0, 60.0
+_RETURNS, _RETURNS_ELSEWHERE, _NEAR_PX = 1.3, 3.0, 60.0
 _RARE = 0.3
 _WEIGHT, _GROUND = 1.0, 1.5  # a place found just where it is looked for is more than its score
 _MOST_ODDS, _LEAST_ODDS = 3.5, -1.0
@@ -293,7 +293,7 @@ class PointerTracker:
         cost += _LIKE_A_CARET if _along_a_line(way.at, at) else 0.0
         if not way.in_sight:
             if apart <= _SAME_PX:
-                return _again(way, at, frame, _FLICKERS - _VANISHES)
+                return _again(way, at, frame, -_VANISHES)  # it was not seen for a moment, no more
             near = apart < self._scale(_NEAR_PX)
             cost += _RETURNS if near or cut else _RETURNS_ELSEWHERE
             return _Way(frame, way.score + odds - cost, at, True, way, held=odds, anew=not near)

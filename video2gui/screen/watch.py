@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from video2gui.screen.changes import CellMovie, ChangeDetector, Delta, Grid, Layout, Rect, components
+from video2gui.screen.changes import CellMovie, ChangeDetector, Delta, Grid, Layout, Rect, around, components
 from video2gui.screen.keys_overlay import KeyOverlayReader
 from video2gui.screen.lasting import Activity
 from video2gui.screen.observed import PointerSample
@@ -19,7 +19,7 @@ from video2gui.video.frame import Image, Picture
 #: Frames that follow another by less are skipped: nothing a person does is faster.
 _LEAST_GAP_NS = 28_000_000
 #: From this share of changed cells in one place on a frame may be a scroll (a sparse sheet changes little when it
-#: scrolls); so many places are measured.
+#: scrolls); so many places are measured, or from so many parts on what lies around them all.
 _SCROLL_SHARE = 0.0014
 _MOST_PLACES = 2
 _MANY_PARTS = 4
@@ -55,6 +55,8 @@ class Watched:
     keys: KeyOverlayReader
     end_ns: int
     tracker: PointerTracker | None = None
+    #: the cells where not everything moves all the time; None: all of them
+    still: Grid | None = None
 
     def without(self, boxes_px: Sequence[tuple[float, float, float, float]]) -> Watched:
         """The same, had no pointer been taken for one in the boxes."""
@@ -113,22 +115,13 @@ class _Pass:
         rects.sort(key=lambda r: (r[2] - r[0]) * (r[3] - r[1]), reverse=True)
         found = [shift for rect in rects[:_MOST_PLACES] for shift in self._shifts(before, after, rect)]
         if not found and len(parts) >= _MANY_PARTS:  # lines far apart: they move together or not at all
-            found = self._shifts(before, after, _around([rect for rect, _ in parts]))
+            found = self._shifts(before, after, around(rect for rect, _ in parts))
         if found:
             self.shifts[number] = tuple(found)
 
     def _shifts(self, before: Image, after: Image, rect: Rect) -> list[Shift]:
         layout = self.movie.layout
         return measure_shift(before, after, _whole(layout.to_px(rect), layout.size_wh), layout.unit_px)
-
-
-def _around(rects: Sequence[Rect]) -> Rect:
-    return (
-        min(r[0] for r in rects),
-        min(r[1] for r in rects),
-        max(r[2] for r in rects),
-        max(r[3] for r in rects),
-    )
 
 
 def watch(
@@ -147,7 +140,8 @@ def watch(
         return None
     samples, boxes_px = run.tracker.track()
     track = _track(samples, boxes_px, run.movie.layout)
-    return Watched(run.movie, track, tuple(samples), run.shifts, run.keys, end_ns, run.tracker)
+    still = run.activity.still() if run.activity else None
+    return Watched(run.movie, track, tuple(samples), run.shifts, run.keys, end_ns, run.tracker, still)
 
 
 def _changed_px(delta: Delta, layout: Layout) -> list[Rect]:

@@ -8,10 +8,8 @@ import cv2
 import numpy as np
 import pytest
 
-from video2gui.screen.changes import CellMovie
 from video2gui.screen.cuts import find_fades
 from video2gui.screen.events import Scene, find_actions
-from video2gui.screen.lasting import still_cells
 from video2gui.screen.pointer import BoxPx
 from video2gui.screen.tracker import PointerTracker
 from video2gui.screen.watch import Watched, watch
@@ -145,14 +143,10 @@ def webcam(seconds: int) -> list[Image]:
     return images
 
 
-def movie_of(images: list[Image]) -> CellMovie:
-    return seen(images).movie
-
-
 def test_a_webcam_picture_is_no_place_where_anything_happens() -> None:
     tracker = Listener()
     watched = seen(webcam(10), tracker=tracker)
-    still = still_cells(watched.movie)
+    still = watched.still
     assert still is not None
     cell = watched.movie.layout.to_cell
     inside, outside = cell(560, 290), cell(300, 120)
@@ -165,5 +159,5 @@ def test_a_webcam_picture_is_no_place_where_anything_happens() -> None:
 def test_what_moves_now_and_then_is_not_masked() -> None:
     images = webcam(10)
     calm = images[:40] + [images[40]] * 200
-    assert still_cells(movie_of(calm)) is None
-    assert still_cells(movie_of(images[:50])) is None  # too short to tell
+    assert seen(calm).still is None
+    assert seen(images[:50]).still is None  # too short to tell
