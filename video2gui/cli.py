@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TELL_S = 2.0
+_ERRORS_TOLD = 20
 
 _EXAMPLES = """examples:
   video2gui mine clip.mp4                             trajectories, one JSON object a line
@@ -156,13 +157,15 @@ def _filter(asked: argparse.Namespace) -> int:
             print(json.dumps(_score(row, keep, reason), ensure_ascii=False))
         elif keep:
             print(row.line.decode("utf-8", "replace"))
-        if row.error is not None:
+        if row.error is not None and sum(tiers["parse"].values()) < _ERRORS_TOLD:
             print(row.error, file=sys.stderr)
         if not keep:
             tiers[row.tier][reason] = tiers[row.tier].get(reason, 0) + 1
         if sys.stderr.isatty() and time.monotonic() - told > _TELL_S:
             told = time.monotonic()
             print(f"{rows} rows, {kept} kept", end="\r", file=sys.stderr)
+    if (untold := sum(tiers["parse"].values()) - _ERRORS_TOLD) > 0:
+        print(f"and {untold} more that cannot be read", file=sys.stderr)
     print(f"rows: {rows}", file=sys.stderr)
     for tier, reasons in tiers.items():
         detail = ", ".join(

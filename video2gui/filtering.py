@@ -23,6 +23,7 @@ from video2gui.stages.parse_row import parse_row
 
 _BATCH = 512
 _MOST_BYTES = 16 << 20
+_OTHER_FORMS = frozenset({".csv", ".tsv", ".parquet", ".zst", ".zip"})
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -48,8 +49,13 @@ def judge_file(path: Path, settings: FilterSettings) -> Iterator[JudgedRow]:
     """Every row of a file of JSON lines (plain, .gz, .bz2, .xz), in order; empty lines are none.
 
     Raises:
-        InputError: the file is damaged or a line is larger than 16 MiB.
+        InputError: the file is of another form, is damaged, or a line is larger than 16 MiB.
     """
+    if other := {suffix.lower() for suffix in path.suffixes} & _OTHER_FORMS:
+        raise InputError(
+            f"{path} is {min(other)[1:]}, and rows are read as JSON lines: one object a line, plain or .gz, .bz2, .xz",
+            address=str(path),
+        )
     opener: Callable[..., Any] = _OPENERS.get(path.suffix, open)
     try:
         with opener(path, "rb") as file:
@@ -68,6 +74,10 @@ def _lines(file: IO[bytes], path: Path) -> Iterator[tuple[str, bytes]]:
             raise InputError(
                 f"line {number} of {path.name} is larger than {_MOST_BYTES >> 20} MiB: one row a line is needed",
                 address=f"{path}:{number}",
+            )
+        if number == 1 and line.lstrip()[:1] == b"[":
+            raise InputError(
+                f"{path} is one JSON list, and rows are read as JSON lines: one object a line", address=f"{path}:1"
             )
         if line.strip():
             yield f"{path}:{number}", line.rstrip(b"\r\n")

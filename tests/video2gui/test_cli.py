@@ -164,3 +164,27 @@ def test_filter_of_a_damaged_file_is_one_sentence(rows: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("error: ") and "cannot be read to its end" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("rows.csv", "id,title\na,b\n", "is csv, and rows are read as JSON lines"),
+        ("rows.parquet", "PAR1", "is parquet, and rows are read as JSON lines"),
+        ("rows.json", '[{"id": "a", "title": "b"}]', "is one JSON list, and rows are read as JSON lines"),
+    ],
+)
+def test_filter_of_another_form_is_one_sentence(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (tmp_path / name).write_text(content)
+    done = run("filter", tmp_path / name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_filter_does_not_flood_with_what_it_cannot_read(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text("no row\n" * 300)
+    done = run("filter", tmp_path / "log.txt")
+    assert done.returncode == 1
+    assert done.stderr.count("not JSON") == 20
+    assert "and 280 more that cannot be read" in done.stderr
+    assert "parse dropped 300 (unreadable 300)" in done.stderr
